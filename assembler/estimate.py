@@ -1,0 +1,80 @@
+"""
+Part counts: what a step is expected to cost. They guide the search; a count of the whole decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from assembler.dedup import visible
+from assembler.expand import Parent
+from assembler.merge import Chosen, carried
+from assembler.render import Style, frame_of
+from assembler.request import Layout
+from assembler.span import Span, union_of
+
+
+class PartCounts:
+    """
+    Counts parts of a context with the caller's tokenizer, each text once.
+    """
+
+    def __init__(self, count: Callable[[str], int], layout: Layout) -> None:
+        self._count = count
+        self._layout = layout
+        self._known: dict[str, int] = {}
+        self._gap = self.of(Style().gap_in_line)
+
+    def of(self, text: str) -> int:
+        """
+        Return the tokens of a text counted alone.
+        """
+        tokens = self._known.get(text)
+        if tokens is None:
+            tokens = self._known[text] = self._count(text) if text else 0
+        return tokens
+
+    def overhead(self, parent: Parent) -> int:
+        """
+        Return the tokens of a block's marker, heading and separator.
+        """
+        opening, closing = frame_of(parent.section, self._layout)
+        return self.of(opening) + self.of(closing)
+
+    def cost(self, parent: Parent, span: Span, home: Chosen | None) -> int:
+        """
+        Return the tokens that showing one more span of a section is expected to add.
+        """
+        if home is None or not home.joined:
+            spans = union_of((span, *carried(parent, (span,))))
+            return (
+                self.overhead(parent)
+                + sum(self._text(parent, one) for one in spans)
+                + self._gap * (len(spans) - 1)
+            )
+        after_spans = union_of((*home.spans, span))
+        after = union_of((*after_spans, *carried(parent, after_spans)))
+        fresh = sum(self._text(parent, one) for one in _minus(after, home.joined))
+        return max(fresh + self._gap * (len(after) - len(home.joined)), 0)
+
+    def _text(self, parent: Parent, span: Span) -> int:
+        shown = visible(parent, span)
+        return 0 if shown is None else self.of(shown[1])
+
+
+def _minus(spans: tuple[Span, ...], taken: tuple[Span, ...]) -> list[Span]:
+    """
+    Return what of the joined spans is not taken, in order.
+    """
+    left: list[Span] = []
+    for span in spans:
+        start = span.start
+        for other in taken:
+            if other.end <= start or other.start >= span.end:
+                continue
+            if other.start > start:
+                left.append(Span(start, other.start))
+            start = max(start, other.end)
+        if start < span.end:
+            left.append(Span(start, span.end))
+    return left

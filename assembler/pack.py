@@ -1,0 +1,154 @@
+"""
+Pack: choose, grow, merge, deduplicate, order, render, count the whole, and repair.
+
+Part counts only guide. The final string is counted; where it is over, the room shrinks and packing
+starts again; where estimates were too high, the room grows once more. Both are bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from assembler.budget import Measure
+from assembler.dedup import drop_duplicates
+from assembler.errors import MustIncludeTooLarge
+from assembler.estimate import PartCounts
+from assembler.expand import Evidence, Parent
+from assembler.fill import Filling, Rules
+from assembler.grow import Scores, grow
+from assembler.merge import merge
+from assembler.order import order
+from assembler.passage import Alias, Passage
+from assembler.render import Rendered, render
+from assembler.request import ExpansionMode, Layout
+from assembler.span import Span
+
+MOST_REPAIRS = 8
+"""Full counts after the first, per request."""
+
+WASTE_TOKENS = 16
+"""Unused room below this, beyond the cheapest skipped step, is not worth another full count."""
+
+Timed = Callable[[str], None]
+"""Told which step of packing has just ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """
+    A span that the caller demands, in its section.
+    """
+
+    parent: Parent
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """
+    A rendered context that fits, with the state that it was made from.
+
+    Attributes:
+        tokens: The full count.
+        corrections: Sum of the absolute differences between estimates and full counts.
+    """
+
+    rendered: Rendered
+    passages: tuple[Passage, ...]
+    aliases: tuple[Alias, ...]
+    filling: Filling
+    tokens: int
+    corrections: int
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """
+    Everything that packing starts from.
+
+    Attributes:
+        scores: Fused scores by place, for the value of growth steps.
+        may_grow: Whether time is left for growth.
+    """
+
+    evidence: Sequence[Evidence]
+    pinned: Sequence[Pinned]
+    scores: Scores
+    rules: Rules
+    layout: Layout
+    mode: ExpansionMode
+    may_grow: bool = True
+
+
+def pack(work: Work, measure: Measure) -> Packed:
+    """
+    Return the best context whose full count is at most the limit.
+
+    Raises:
+        MustIncludeTooLarge: The pinned spans alone do not fit.
+    """
+    parts = PartCounts(measure.counter.count, work.layout)
+    room = measure.limit
+    best: Packed | None = None
+    corrections = 0
+    for _ in range(MOST_REPAIRS + 1):
+        packed = _attempt(work, parts, room, measure)
+        corrections += abs(packed.tokens - packed.filling.tokens)
+        over = packed.tokens - measure.limit
+        if over > 0:
+            if best is not None:
+                break
+            room = min(room, packed.filling.tokens) - over
+            if room < 0:
+                break
+            continue
+        best = packed
+        skipped = packed.filling.cheapest_skipped
+        unused = measure.limit - packed.tokens
+        if skipped is None or unused < skipped + WASTE_TOKENS:
+            break
+        room += max(unused - skipped - WASTE_TOKENS // 2, 1)
+    if best is None:
+        best = _pins_alone(work, parts, measure)
+    return Packed(
+        best.rendered, best.passages, best.aliases, best.filling, best.tokens, corrections
+    )
+
+
+def _attempt(work: Work, parts: PartCounts, room: int, measure: Measure) -> Packed:
+    filling = Filling(parts, work.rules, room)
+    for pin in work.pinned:
+        filling.pin(pin.parent, pin.span)
+    filling.choose(work.evidence)
+    if work.mode is ExpansionMode.AUTO and work.may_grow:
+        grow(filling, work.scores)
+    return _rendered(filling, work, measure)
+
+
+def _rendered(filling: Filling, work: Work, measure: Measure) -> Packed:
+    passages, aliases = drop_duplicates(merge(filling.chosen))
+    ordered = order(passages, work.layout.order)
+    rendered = render(ordered, work.layout)
+    return Packed(
+        rendered=rendered,
+        passages=ordered,
+        aliases=(*filling.aliases, *aliases),
+        filling=filling,
+        tokens=measure.of(rendered.text),
+        corrections=0,
+    )
+
+
+def _pins_alone(work: Work, parts: PartCounts, measure: Measure) -> Packed:
+    """
+    Return the pinned spans as the whole context; without any, the empty one.
+    """
+    filling = Filling(parts, work.rules, 0)
+    for pin in work.pinned:
+        filling.pin(pin.parent, pin.span)
+    pinned = _rendered(filling, work, measure)
+    if pinned.tokens > measure.limit:
+        raise MustIncludeTooLarge(needed=pinned.tokens, limit=measure.limit)
+    filling.choose(work.evidence)
+    return pinned

@@ -1,0 +1,43 @@
+"""
+Profiles: the numbers of ranking and packing, as data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """
+    A named set of weights, price and limits; weights belong to a model, so an index names one.
+
+    Attributes:
+        dense: Weight of the vector score.
+        bm25: Weight of the BM25 score.
+        neighbour: Part of each direct neighbour's score that a chunk gains.
+        section: Weight of the section's own BM25 score.
+        section_best: Weight of the best chunk score in the section.
+        price: Score that one token must buy under `fill` AUTO.
+        section_limit: Most sections read per request unless the request says otherwise.
+    """
+
+    name: str
+    dense: float = 0.6
+    bm25: float = 0.4
+    neighbour: float = 0.25
+    section: float = 0.4
+    section_best: float = 0.4
+    price: float = 0.0
+    section_limit: int = 100
+
+    @property
+    def sha256(self) -> str:
+        """
+        Return a hash of every number, to be echoed and used in fingerprints.
+        """
+        return hashlib.sha256(repr(sorted(asdict(self).items())).encode()).hexdigest()
+
+
+DEFAULT_PROFILE = Profile("default")

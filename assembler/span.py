@@ -1,0 +1,122 @@
+"""
+Half-open ranges of Unicode code points, and their algebra.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """
+    The half-open range ``[start, end)`` of code points in one text.
+
+    Raises:
+        ValueError: The range is negative or has no positive length.
+    """
+
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if self.start < 0 or self.end <= self.start:
+            msg = f"a span needs 0 <= start < end, got [{self.start}, {self.end})"
+            raise ValueError(msg)
+
+    @property
+    def length(self) -> int:
+        """
+        Return the number of code points.
+        """
+        return self.end - self.start
+
+    def touches(self, other: Span) -> bool:
+        """
+        Return whether both overlap or are adjacent.
+        """
+        return self.start <= other.end and other.start <= self.end
+
+    def overlaps(self, other: Span) -> bool:
+        """
+        Return whether both share at least one code point.
+        """
+        return self.start < other.end and other.start < self.end
+
+    def contains(self, other: Span) -> bool:
+        """
+        Return whether every code point of the other lies inside this span.
+        """
+        return self.start <= other.start and other.end <= self.end
+
+    def intersection(self, other: Span) -> Span | None:
+        """
+        Return the shared range, or None where nothing is shared.
+        """
+        start, end = max(self.start, other.start), min(self.end, other.end)
+        return Span(start, end) if start < end else None
+
+    def union(self, other: Span) -> Span:
+        """
+        Return the one span that covers both.
+
+        Raises:
+            ValueError: The spans leave a gap, so their union is not a span.
+        """
+        if not self.touches(other):
+            msg = f"{self} and {other} leave a gap"
+            raise ValueError(msg)
+        return Span(min(self.start, other.start), max(self.end, other.end))
+
+    def slice(self, text: str) -> str:
+        """
+        Return the text of this range.
+        """
+        return text[self.start : self.end]
+
+
+def union_of(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """
+    Return the fewest spans that cover exactly the same code points, in order.
+    """
+    joined: list[Span] = []
+    for span in sorted(spans):
+        if joined and joined[-1].touches(span):
+            joined[-1] = joined[-1].union(span)
+        else:
+            joined.append(span)
+    return tuple(joined)
+
+
+def covers(spans: tuple[Span, ...], wanted: Span) -> bool:
+    """
+    Return whether one of the joined spans (see `union_of`) contains the wanted range.
+    """
+    return any(span.contains(wanted) for span in spans)
+
+
+def trimmed(span: Span, text: str, text_start: int = 0) -> Span | None:
+    """
+    Return the span without blank lines before and without white space after its text.
+
+    The indentation of the first line stays: in code it is content.
+
+    Args:
+        span: A range in the coordinates of the source text.
+        text: The text that contains the range.
+        text_start: Where `text` begins in the source text.
+
+    Returns:
+        The shorter span, or None where nothing but white space is left.
+    """
+    part = text[span.start - text_start : span.end - text_start]
+    kept = len(part.rstrip())
+    if kept == 0:
+        return None
+    first = len(part) - len(part.lstrip())
+    line_start = part.rfind("\n", 0, first) + 1
+    return Span(span.start + line_start, span.start + kept)
