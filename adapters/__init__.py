@@ -1,1 +1,3 @@
-
+"""
+Adapters: the only place that knows the engines, models and tokenizers behind the ports.
+"""

@@ -1,160 +1,71 @@
 """
-The payload of every stored point: one home of its keys, and both directions of the translation.
+The payload of every stored point, in both directions.
 
-What is read back was written by someone else, perhaps long ago or by mistake: every value is checked,
-and a record that does not hold raises `PayloadDamaged`, which readers turn into "not returned".
+What is read back was written by someone else, perhaps long ago or by mistake: every value is
+checked, and a record that does not hold raises `PayloadDamaged`, which readers turn into
+"not returned".
 """
 
 from __future__ import annotations
 
-import enum
-import math
-import re
 import uuid
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 
+from adapters.payload_keys import (
+    ACTIVE_TO_REV,
+    BLOCKS,
+    BORDER_KINDS,
+    BORDER_OFFSETS,
+    CHUNK_SPANS,
+    CONTENT_SHA256,
+    END,
+    FIELDS,
+    FIRST_CHUNK_ORDINAL,
+    FROM_REV,
+    HEADING_PATH,
+    INPUT_SHA256,
+    KEY,
+    KIND,
+    LANGUAGE,
+    MEDIA_TYPE,
+    METADATA,
+    ORDINAL,
+    READERS,
+    SECTION_KEY,
+    SOURCE_ID,
+    START,
+    TENANT,
+    TEXT,
+    TEXT_SHA256,
+    TITLE,
+    TO_REV,
+    URI,
+    VERSION,
+)
+from adapters.payload_values import (
+    Payload,
+    PayloadDamaged,
+    checked_fields,
+    checked_integer,
+    checked_integers,
+    checked_metadata,
+    checked_text,
+    checked_texts,
+    storable,
+)
 from adapters.store import ChunkPoint, SectionPoint
-from assembler.filters import FieldValue
 from assembler.model import (
-    FIELDS_PREFIX,
     Block,
     Border,
     BorderKind,
     Chunk,
-    FieldType,
-    MetadataValue,
     PointKind,
     Provenance,
     Section,
 )
 from assembler.span import Span
 
-Payload: TypeAlias = Mapping[str, object]
-
-KIND = "kind"
-KEY = "key"
-TENANT = "tenant"
-SOURCE_ID = "source_id"
-VERSION = "version"
-CONTENT_SHA256 = "content_sha256"
-READERS = "readers"
-FROM_REV = "from_rev"
-ACTIVE_TO_REV = "active_to_rev"
-TO_REV = "to_rev"
-FIELDS = "fields"
-START = "start"
-END = "end"
-ORDINAL = "ordinal"
-TEXT = "text"
-TEXT_SHA256 = "text_sha256"
-SECTION_KEY = "section_key"
-INPUT_SHA256 = "input_sha256"
-LANGUAGE = "language"
-HEADING_PATH = "heading_path"
-TITLE = "title"
-URI = "uri"
-MEDIA_TYPE = "media_type"
-FIRST_CHUNK_ORDINAL = "first_chunk_ordinal"
-CHUNK_SPANS = "chunk_spans"
-BORDER_OFFSETS = "border_offsets"
-BORDER_KINDS = "border_kinds"
-BLOCKS = "blocks"
-METADATA = "metadata"
-
-PROVENANCE_KEYS = (
-    KIND,
-    KEY,
-    TENANT,
-    SOURCE_ID,
-    VERSION,
-    CONTENT_SHA256,
-    READERS,
-    FROM_REV,
-    ACTIVE_TO_REV,
-    TO_REV,
-    FIELDS,
-)
-CHUNK_HIT_KEYS = (*PROVENANCE_KEYS, SECTION_KEY, START, END, ORDINAL, TEXT_SHA256)
-CHUNK_TEXT_KEYS = (*PROVENANCE_KEYS, TEXT)
-VECTOR_KEYS = (INPUT_SHA256,)
-
 _NAMESPACE = uuid.UUID("6f1f2a7e-5d0b-5c55-9a57-2f6c3b1f9e10")
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+")
-_INT64 = range(-(2**63), 2**63)
-_BLOCK_INTS = 4
-
-
-class IndexKind(enum.Enum):
-    """
-    The payload indexes that keys get.
-    """
-
-    TENANT = "tenant"
-    KEYWORD = "keyword"
-    INTEGER = "integer"
-    BOOL = "bool"
-
-
-_INDEXED = {
-    TENANT: IndexKind.TENANT,
-    KIND: IndexKind.KEYWORD,
-    KEY: IndexKind.KEYWORD,
-    SOURCE_ID: IndexKind.KEYWORD,
-    VERSION: IndexKind.KEYWORD,
-    CONTENT_SHA256: IndexKind.KEYWORD,
-    READERS: IndexKind.KEYWORD,
-    FROM_REV: IndexKind.INTEGER,
-    ACTIVE_TO_REV: IndexKind.INTEGER,
-    TO_REV: IndexKind.INTEGER,
-    START: IndexKind.INTEGER,
-    END: IndexKind.INTEGER,
-}
-_FIELD_INDEX = {
-    FieldType.KEYWORD: IndexKind.KEYWORD,
-    FieldType.KEYWORD_LIST: IndexKind.KEYWORD,
-    FieldType.BOOL: IndexKind.BOOL,
-    FieldType.INT64: IndexKind.INTEGER,
-    FieldType.TIMESTAMP: IndexKind.INTEGER,
-}
-
-
-class PayloadDamaged(ValueError):
-    """
-    A stored payload lacks a key, or holds a value of another type than was written.
-    """
-
-    def __init__(self, key: str) -> None:
-        super().__init__(f"the stored value of {key!r} is missing or of another type")
-        self.key = key
-
-
-def payload_path(key: str) -> str:
-    """
-    Return a payload key as the engine's path syntax has it: names with dots or spaces are quoted.
-
-    Raises:
-        ValueError: The name holds a double quote, for which the syntax has no escape.
-    """
-    if not key.startswith(FIELDS_PREFIX):
-        return key
-    name = key.removeprefix(FIELDS_PREFIX)
-    if _PLAIN_NAME.fullmatch(name):
-        return key
-    if '"' in name or not name:
-        msg = f"a field name cannot be empty or hold a double quote: {name!r}"
-        raise ValueError(msg)
-    return f'{FIELDS_PREFIX}"{name}"'
-
-
-def indexed_paths(fields: Mapping[str, FieldType]) -> dict[str, IndexKind]:
-    """
-    Return every path that gets a payload index: what filters and the writing side look up.
-    """
-    declared = {
-        payload_path(FIELDS_PREFIX + name): _FIELD_INDEX[kind] for name, kind in fields.items()
-    }
-    return _INDEXED | declared
+_BORDER_KINDS = {kind.value: kind for kind in BorderKind}
 
 
 def point_id(kind: PointKind, tenant: str, key: str, from_rev: int) -> str:
@@ -209,7 +120,7 @@ def encode_section(point: SectionPoint) -> dict[str, object]:
             for block in section.blocks
             for edge in (block.span.start, block.span.end, block.lead.start, block.lead.end)
         ],
-        METADATA: {name: _plain(name, value) for name, value in section.metadata.items()},
+        METADATA: {name: storable(name, value) for name, value in section.metadata.items()},
     }
 
 
@@ -222,12 +133,12 @@ def decode_chunk(payload: Payload) -> Chunk:
     """
     provenance = decode_provenance(payload, PointKind.CHUNK)
     return Chunk(
-        key=_text(payload, KEY),
+        key=checked_text(payload, KEY),
         provenance=provenance,
-        section_key=_text(payload, SECTION_KEY),
+        section_key=checked_text(payload, SECTION_KEY),
         span=_span(payload),
-        ordinal=_integer(payload, ORDINAL),
-        text_sha256=_text(payload, TEXT_SHA256),
+        ordinal=checked_integer(payload, ORDINAL),
+        text_sha256=checked_text(payload, TEXT_SHA256),
     )
 
 
@@ -239,26 +150,26 @@ def decode_section(payload: Payload) -> Section:
         PayloadDamaged: It does not hold what was written.
     """
     provenance = decode_provenance(payload, PointKind.SECTION)
-    span, text = _span(payload), _text(payload, TEXT)
+    span, text = _span(payload), checked_text(payload, TEXT)
     if len(text) != span.length:
         raise PayloadDamaged(TEXT)
     return Section(
-        key=_text(payload, KEY),
+        key=checked_text(payload, KEY),
         provenance=provenance,
         span=span,
-        ordinal=_integer(payload, ORDINAL),
+        ordinal=checked_integer(payload, ORDINAL),
         text=text,
-        text_sha256=_text(payload, TEXT_SHA256),
-        heading_path=_texts(payload, HEADING_PATH),
-        title=_text(payload, TITLE),
-        uri=_text(payload, URI),
-        media_type=_text(payload, MEDIA_TYPE),
-        language=_text(payload, LANGUAGE),
-        first_chunk_ordinal=_integer(payload, FIRST_CHUNK_ORDINAL),
+        text_sha256=checked_text(payload, TEXT_SHA256),
+        heading_path=checked_texts(payload, HEADING_PATH),
+        title=checked_text(payload, TITLE),
+        uri=checked_text(payload, URI),
+        media_type=checked_text(payload, MEDIA_TYPE),
+        language=checked_text(payload, LANGUAGE),
+        first_chunk_ordinal=checked_integer(payload, FIRST_CHUNK_ORDINAL),
         chunk_spans=_spans(payload, CHUNK_SPANS),
         borders=_borders(payload),
         blocks=_blocks(payload),
-        metadata=_metadata(payload),
+        metadata=checked_metadata(payload.get(METADATA, {})),
     )
 
 
@@ -273,15 +184,15 @@ def decode_provenance(payload: Payload, kind: PointKind) -> Provenance:
         raise PayloadDamaged(KIND)
     readers = payload.get(READERS)
     return Provenance(
-        tenant=_text(payload, TENANT),
-        source_id=_text(payload, SOURCE_ID),
-        version=_text(payload, VERSION),
-        content_sha256=_text(payload, CONTENT_SHA256),
-        readers=None if readers is None else _texts(payload, READERS),
-        from_rev=_integer(payload, FROM_REV),
-        active_to_rev=_integer(payload, ACTIVE_TO_REV),
-        to_rev=_integer(payload, TO_REV),
-        fields=_fields(payload),
+        tenant=checked_text(payload, TENANT),
+        source_id=checked_text(payload, SOURCE_ID),
+        version=checked_text(payload, VERSION),
+        content_sha256=checked_text(payload, CONTENT_SHA256),
+        readers=None if readers is None else checked_texts(payload, READERS),
+        from_rev=checked_integer(payload, FROM_REV),
+        active_to_rev=checked_integer(payload, ACTIVE_TO_REV),
+        to_rev=checked_integer(payload, TO_REV),
+        fields=checked_fields(payload.get(FIELDS, {})),
     )
 
 
@@ -292,4 +203,57 @@ def text_of(payload: Payload) -> str:
     Raises:
         PayloadDamaged: It does not hold what was written.
     """
-    return _text(payload, TEXT)
+    return checked_text(payload, TEXT)
+
+
+def _encode_provenance(kind: PointKind, key: str, provenance: Provenance) -> dict[str, object]:
+    readers = provenance.readers
+    return {
+        KIND: kind.value,
+        KEY: key,
+        TENANT: provenance.tenant,
+        SOURCE_ID: provenance.source_id,
+        VERSION: provenance.version,
+        CONTENT_SHA256: provenance.content_sha256,
+        READERS: None if readers is None else list(readers),
+        FROM_REV: provenance.from_rev,
+        ACTIVE_TO_REV: provenance.active_to_rev,
+        TO_REV: provenance.to_rev,
+        FIELDS: {name: storable(name, value) for name, value in provenance.fields.items()},
+    }
+
+
+def _span(payload: Payload) -> Span:
+    return _checked_span(START, checked_integer(payload, START), checked_integer(payload, END))
+
+
+def _checked_span(key: str, start: int, end: int) -> Span:
+    try:
+        return Span(start, end)
+    except ValueError as error:
+        raise PayloadDamaged(key) from error
+
+
+def _spans(payload: Payload, key: str) -> tuple[Span, ...]:
+    edges = checked_integers(payload, key, group=2)
+    return tuple(
+        _checked_span(key, start, end) for start, end in zip(edges[::2], edges[1::2], strict=True)
+    )
+
+
+def _borders(payload: Payload) -> tuple[Border, ...]:
+    offsets = checked_integers(payload, BORDER_OFFSETS)
+    kinds = checked_text(payload, BORDER_KINDS)
+    try:
+        return tuple(
+            Border(offset, _BORDER_KINDS[kind]) for offset, kind in zip(offsets, kinds, strict=True)
+        )
+    except (KeyError, ValueError) as error:
+        raise PayloadDamaged(BORDER_KINDS) from error
+
+
+def _blocks(payload: Payload) -> tuple[Block, ...]:
+    spans = _spans(payload, BLOCKS)
+    if len(spans) % 2:
+        raise PayloadDamaged(BLOCKS)
+    return tuple(Block(span, lead) for span, lead in zip(spans[::2], spans[1::2], strict=True))

@@ -42,12 +42,13 @@ class EmbeddingSpec:
 @dataclass(frozen=True, slots=True)
 class Bm25Spec:
     """
-    How texts become sparse vectors; the language of each text chooses stemmer and stop words.
+    How texts become sparse vectors, with the expected terms of a chunk's and of a section's text.
     """
 
     k: float = 1.2
     b: float = 0.75
     avg_len: float = 128.0
+    section_avg_len: float = 768.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,7 @@ class SectionPoint:
 
 class Publication(Protocol):
     """
-    One change of one tenant's part, under its writer lock; nothing of it is visible before `commit`.
+    One change of one tenant's part, under its writer lock; nothing is visible before `commit`.
 
     Left without `commit`, it leaves the served state as it was.
     """
@@ -249,11 +250,7 @@ class Publication(Protocol):
         ...
 
     def commit(
-        self,
-        rows: Sequence[LedgerRow],
-        *,
-        readers_required: bool,
-        summary: RevisionSummary,
+        self, rows: Sequence[LedgerRow], *, readers_required: bool, summary: RevisionSummary
     ) -> IndexVersion:
         """
         Flush, write the full new ledger and move the head in one step.
@@ -275,6 +272,7 @@ class IndexListing:
     name: str
     manifest: Manifest
     ledger: TenantLedger
+    tenant: str = ""
 
 
 class IndexStore(Protocol):

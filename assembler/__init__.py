@@ -1,1 +1,3 @@
-
+"""
+The core: pure, standard library only. `assemble.py` is the straight line through it.
+"""

@@ -78,5 +78,3 @@ def _filled(messages: tuple[ChatMessage, ...], context: str) -> tuple[ChatMessag
         replace(message, content=message.content.replace(PLACEHOLDER, context))
         for message in messages
     )
-
-

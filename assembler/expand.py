@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from assembler.model import Border, BorderKind, Chunk, Section, VersionKey
-from assembler.rebuild import Piece, rebuild
 from assembler.rank import Candidate
+from assembler.rebuild import Piece, rebuild
 from assembler.report import Note
 from assembler.request import Expansion, ExpansionMode
 from assembler.span import Span
@@ -43,9 +43,7 @@ class Parent:
         """
         Return the offsets at which a piece of an overlong sentence begins.
         """
-        return frozenset(
-            border.offset for border in self.section.borders if not _is_whole(border)
-        )
+        return frozenset(border.offset for border in self.section.borders if not _is_whole(border))
 
     def sentences(self, within: Span) -> tuple[Span, ...]:
         """
@@ -81,9 +79,7 @@ class Parent:
         Return the span with so many chunks of the section on either side.
         """
         inside = [
-            index
-            for index, chunk in enumerate(self.section.chunk_spans)
-            if chunk.overlaps(span)
+            index for index, chunk in enumerate(self.section.chunk_spans) if chunk.overlaps(span)
         ]
         if not inside:
             return span
@@ -117,7 +113,6 @@ def expand(
     candidates: Sequence[Candidate],
     sections: Mapping[tuple[str, str], Section],
     own_texts: Mapping[tuple[str, str], str],
-    *,
     expansion: Expansion,
     queries: Sequence[str],
 ) -> tuple[tuple[Evidence, ...], tuple[Candidate, ...]]:
@@ -135,25 +130,20 @@ def expand(
         queries: Texts by which the best sentence of a chunk is chosen.
     """
     wanted = frozenset(word for text in queries for word in _words(text))
-    problems = {
-        (one.index, one.chunk.key): mismatch(one.chunk, sections.get(_home(one)))
-        for one in candidates
-    }
+    problems = {one.identity: mismatch(one.chunk, sections.get(_home(one))) for one in candidates}
     parents: dict[tuple[str, str], Parent] = {}
-    orphans = _orphans(
-        [one for one in candidates if problems[one.index, one.chunk.key] is not None], own_texts
-    )
+    orphans = _orphans([one for one in candidates if problems[one.identity] is not None], own_texts)
     evidence: list[Evidence] = []
     lost: list[Candidate] = []
     for candidate in candidates:
-        problem = problems[candidate.index, candidate.chunk.key]
+        problem = problems[candidate.identity]
         if problem is None:
             home = _home(candidate)
             if home not in parents:
                 parents[home] = Parent(sections[home], candidate.version, candidate.target)
             evidence.append(_evidence(candidate, parents[home], (), expansion, wanted))
             continue
-        parent = orphans.get((candidate.index, candidate.chunk.key))
+        parent = orphans.get(candidate.identity)
         if parent is None:
             lost.append(candidate)
         else:
@@ -189,44 +179,51 @@ def _orphans(
 ) -> dict[tuple[str, str], Parent]:
     by_version: dict[VersionKey, list[Candidate]] = {}
     for candidate in candidates:
-        text = own_texts.get((candidate.index, candidate.chunk.key))
+        text = own_texts.get(candidate.identity)
         if text is not None and _sha256(text) == candidate.chunk.text_sha256:
             by_version.setdefault(candidate.version, []).append(candidate)
     found: dict[tuple[str, str], Parent] = {}
     for version, members in by_version.items():
         pieces = [
-            Piece(one.chunk.span, own_texts[one.index, one.chunk.key])
+            Piece(one.chunk.span, own_texts[one.identity])
             for one in members
-            if len(own_texts[one.index, one.chunk.key]) == one.chunk.span.length
+            if len(own_texts[one.identity]) == one.chunk.span.length
         ]
         for run in rebuild(pieces).runs:
             inside = [one for one in members if run.span.contains(one.chunk.span)]
             inside = [
-                one
-                for one in inside
-                if _sha256(run.slice(one.chunk.span)) == one.chunk.text_sha256
+                one for one in inside if _sha256(run.slice(one.chunk.span)) == one.chunk.text_sha256
             ]
-            parent = Parent(_orphan(inside, run), version, inside[0].target)
-            found.update({(one.index, one.chunk.key): parent for one in inside})
+            first = min(inside, key=lambda one: one.chunk.span)
+            cuts = tuple(sorted({one.chunk.span for one in inside}))
+            parent = Parent(orphan(first.chunk, run.text, cuts), version, first.target)
+            found.update({one.identity: parent for one in inside})
     return found
 
 
-def _orphan(members: Sequence[Candidate], run: Piece) -> Section:
-    first = min(members, key=lambda one: one.chunk.span)
+def orphan(chunk: Chunk, text: str, cuts: tuple[Span, ...] = ()) -> Section:
+    """
+    Return a section that holds nothing but a chunk's own text, or that of touching chunks.
+
+    Args:
+        chunk: The first of them.
+        text: Their text together.
+        cuts: Their spans, where there are several.
+    """
     return Section(
-        key=first.chunk.key,
-        provenance=first.chunk.provenance,
-        span=run.span,
+        key=chunk.key,
+        provenance=chunk.provenance,
+        span=Span(chunk.span.start, chunk.span.start + len(text)),
         ordinal=0,
-        text=run.text,
-        text_sha256=_sha256(run.text),
+        text=text,
+        text_sha256=_sha256(text),
         heading_path=(),
         title="",
         uri="",
         media_type="",
         language="",
-        first_chunk_ordinal=first.chunk.ordinal,
-        chunk_spans=tuple(sorted({one.chunk.span for one in members})),
+        first_chunk_ordinal=chunk.ordinal,
+        chunk_spans=cuts or (chunk.span,),
         borders=(),
     )
 

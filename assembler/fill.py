@@ -6,7 +6,7 @@ Nothing here stops at the first misfit: what does not fit is stepped down and el
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from assembler.dedup import visible
@@ -27,6 +27,13 @@ LEAST_TOKENS = 16
 """No step is expected to cost less; below what so many tokens must buy nothing is tried."""
 
 
+def no_spans(version: VersionKey) -> tuple[Span, ...]:  # noqa: ARG001 - the shape of `Rules.forbidden`
+    """
+    Return that nothing of a source version stays out.
+    """
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """
@@ -35,7 +42,7 @@ class Rules:
     Attributes:
         limit: The request's own limit for the context.
         source_limit: Most tokens of one source.
-        forbidden: Ranges that stay out, by source version.
+        forbidden: Returns the ranges of a source version that stay out.
     """
 
     limit: int
@@ -43,7 +50,7 @@ class Rules:
     targets: Sequence[Target]
     fill: Fill
     profile: Profile
-    forbidden: Mapping[VersionKey, tuple[Span, ...]] = field(default_factory=dict)
+    forbidden: Callable[[VersionKey], tuple[Span, ...]] = no_spans
 
 
 @dataclass(slots=True)
@@ -150,7 +157,7 @@ class Filling:
         """
         Return whether a span, with what it carries, shares text with what the caller excluded.
         """
-        barred = self.rules.forbidden.get(parent.version, ())
+        barred = self.rules.forbidden(parent.version)
         shown = (span, *carried(parent, (span,)))
         return any(one.overlaps(other) for one in shown for other in barred)
 
@@ -175,8 +182,14 @@ class Filling:
             return True
         return score * PRICED_TOKENS >= self.rules.profile.price * self.best_score * cost
 
+    def has_room(self, score: float) -> bool:
+        """
+        Return whether a further candidate of this score could still be taken.
+        """
+        return self.tokens + LEAST_TOKENS <= self.room and self.is_worth(score, LEAST_TOKENS)
+
     def _consider(self, item: Evidence) -> None:
-        key = (item.candidate.index, item.candidate.chunk.key)
+        key = item.candidate.identity
         reason = self._attempt(item, key)
         if reason is None:
             self.reasons.pop(key, None)

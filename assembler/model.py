@@ -20,7 +20,7 @@ FOREVER = 2**53
 FIELDS_PREFIX = "fields."
 """Payload prefix of the filterable metadata fields."""
 
-MetadataValue: TypeAlias = "str | int | float | bool | None | tuple[MetadataValue, ...]"
+MetadataValue: TypeAlias = "str | int | float | bool | tuple[MetadataValue, ...] | None"
 
 
 class FieldType(enum.Enum):

@@ -14,8 +14,8 @@ def order(passages: Sequence[Passage], how: Order) -> tuple[Passage, ...]:
     """
     Return the passages in the asked order; every tie is decided by source and position.
 
-    RELEVANCE is best first. DOCUMENT is grouped by source, in source order, whatever the scores: the
-    stable choice for prompt caches. EDGES puts rank 1 first, rank 2 last and the weakest in the
+    RELEVANCE is best first. DOCUMENT is grouped by source, in source order, whatever the scores:
+    the stable choice for prompt caches. EDGES puts rank 1 first, rank 2 last and the weakest in the
     middle, for every number of passages (Liu et al., "Lost in the Middle", TACL 2024).
     """
     if how is Order.DOCUMENT:

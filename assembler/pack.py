@@ -7,7 +7,7 @@ starts again; where estimates were too high, the room grows once more. Both are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assembler.budget import Measure
@@ -29,9 +29,6 @@ MOST_REPAIRS = 8
 
 WASTE_TOKENS = 16
 """Unused room below this, beyond the cheapest skipped step, is not worth another full count."""
-
-Timed = Callable[[str], None]
-"""Told which step of packing has just ended."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from assembler.model import FieldType, Hit, PointKind, Section, SectionHit
+from assembler.model import Chunk, FieldType, Hit, PointKind, Section, SectionHit
 from assembler.scope import IndexVersion
 
 if TYPE_CHECKING:
@@ -66,12 +66,16 @@ class IndexState:
 @dataclass(frozen=True, slots=True)
 class SparseSearch:
     """
-    A BM25 search for chunks or sections by text (one query per language of the index, united).
+    A BM25 search for chunks or sections by text.
+
+    Attributes:
+        language: BCP 47; None encodes the query once per language of the index and unites them.
     """
 
     text: str
     kind: PointKind
     limit: int
+    language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,7 @@ class SourceRow:
     version: str
     content_sha256: str
     chars: int
+    readers: tuple[str, ...] | None
     from_rev: int
     active_to_rev: int
     to_rev: int
@@ -144,6 +149,12 @@ class ChunkIndex(Protocol):
     ) -> Sequence[Sequence[Hit]]:
         """
         Return the results of a batch of vector searches, sorted and cut likewise.
+        """
+        ...
+
+    async def chunks(self, scope: ReadScope, keys: Sequence[str]) -> Sequence[Chunk]:
+        """
+        Return the chunks that exist and lie in the scope, in any order, without a search.
         """
         ...
 

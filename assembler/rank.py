@@ -52,6 +52,13 @@ class Candidate:
     cosine: float | None
 
     @property
+    def identity(self) -> tuple[str, str]:
+        """
+        Return index name and chunk key.
+        """
+        return self.index, self.chunk.key
+
+    @property
     def version(self) -> VersionKey:
         """
         Return the source version that the chunk's span counts in.
@@ -74,9 +81,7 @@ def version_key(index: str, chunk: Chunk) -> VersionKey:
     Return the identity within which the chunk's span may merge.
     """
     origin = chunk.provenance
-    return VersionKey(
-        index, origin.tenant, origin.source_id, origin.version, origin.content_sha256
-    )
+    return VersionKey(index, origin.tenant, origin.source_id, origin.version, origin.content_sha256)
 
 
 def rank(
@@ -161,9 +166,7 @@ class _Scale:
         return 0.02 + 0.98 * (score - self._low) / self._width
 
 
-def _tally(
-    tallies: dict[tuple[str, str], _Tally], index: str, one: Found, hit: Hit
-) -> _Tally:
+def _tally(tallies: dict[tuple[str, str], _Tally], index: str, one: Found, hit: Hit) -> _Tally:
     tally = tallies.setdefault((index, hit.chunk.key), _Tally(one.target, hit.chunk))
     tally.queries.add(one.query)
     return tally

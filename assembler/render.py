@@ -178,7 +178,9 @@ def _frame(marker: str, heading: str, layout: Layout, style: Style) -> tuple[str
     return f"{marker} ({heading}) " if heading else f"{marker} ", ""
 
 
-def _body(passage: Passage, style: Style, position: int) -> tuple[list[str], tuple[PlacedSpan, ...]]:
+def _body(
+    passage: Passage, style: Style, position: int
+) -> tuple[list[str], tuple[PlacedSpan, ...]]:
     parts: list[str] = []
     placed: list[PlacedSpan] = []
     last: Span | None = None

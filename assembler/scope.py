@@ -120,7 +120,7 @@ class ReadScope:
 
     def record_filter(self) -> Filter:
         """
-        Return everything the scope demands of a record: tenant, revision, readers, versions, filter.
+        Return all that the scope demands of a record: tenant, revision, readers, versions, filter.
         """
         parts: list[Condition | Filter] = list(self._window())
         parts.extend(self._readers())

@@ -1,1 +1,3 @@
-
+"""
+Builds what the assembler reads.
+"""

@@ -1,1 +1,3 @@
-
+"""
+The gRPC edge: convert, call the core, convert back.
+"""

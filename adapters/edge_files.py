@@ -1,0 +1,293 @@
+"""
+The folder of an embedded index: states, the one that is current, and the writer's lock.
+
+``<root>/<index>/CURRENT`` names a folder of ``<root>/<index>/states/``; a publication copies it,
+changes the copy and renames a new CURRENT into place. States that CURRENT has left are kept for a
+while, since a serving process may still be opening them.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from assembler.errors import IndexUnavailable, IndexUnknown, IndexUnusable
+
+KEPT_STATES = 2
+"""How many states before the current one are kept."""
+
+_NAME = re.compile(r"[a-z0-9-]{1,40}")
+_STATE = re.compile(r"[0-9]{8}")
+_FIRST = "00000001"
+
+
+def is_index_name(name: str) -> bool:
+    """
+    Return whether an index can have this name.
+    """
+    return _NAME.fullmatch(name) is not None
+
+
+def require_index_name(name: str) -> None:
+    """
+    Refuse a name that no index can have.
+
+    Raises:
+        IndexUnusable: The name is malformed.
+    """
+    if not is_index_name(name):
+        problem = "a name has 1 to 40 characters of a-z, 0-9 and '-'; choose another"
+        raise IndexUnusable(name, problem)
+
+
+class StateFolder:
+    """
+    One state of an index: generations, heads and ledgers.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def name(self) -> str:
+        """
+        Return what CURRENT calls it.
+        """
+        return self.path.name
+
+    @property
+    def heads(self) -> Path:
+        """
+        Return the file of all tenants' heads.
+        """
+        return self.path / "tenants.json"
+
+    def ledger(self, digest: str) -> Path:
+        """
+        Return the file of a tenant's ledger, by the hash of the tenant's name.
+        """
+        return self.path / "ledgers" / f"{digest}.json"
+
+    def generations(self) -> list[str]:
+        """
+        Return the names of the generations, sorted.
+        """
+        folder = self.path / "generations"
+        return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+
+    def manifest(self, generation: str) -> Path:
+        """
+        Return the file of a generation's manifest.
+        """
+        return self.path / "generations" / generation / "manifest.json"
+
+    def shard(self, generation: str) -> Path:
+        """
+        Return the engine's own folder of a generation.
+        """
+        return self.path / "generations" / generation / "shard"
+
+
+class IndexFolder:
+    """
+    The folder of one index.
+    """
+
+    def __init__(self, root: Path, index: str) -> None:
+        require_index_name(index)
+        self._index = index
+        self._path = root / index
+        self._states = self._path / "states"
+        self._current = self._path / "CURRENT"
+
+    def current(self) -> StateFolder:
+        """
+        Return the current state.
+
+        Raises:
+            IndexUnknown: Nothing was ever published here.
+            IndexUnusable: CURRENT does not name a state that is there.
+            IndexUnavailable: The folder cannot be read.
+        """
+        try:
+            name = self._current.read_text().strip()
+        except (FileNotFoundError, NotADirectoryError):
+            raise IndexUnknown(self._index) from None
+        except UnicodeDecodeError as error:
+            raise IndexUnusable(self._index, _damaged("CURRENT")) from error
+        except OSError as error:
+            raise _unreadable(self._current, error) from error
+        state = StateFolder(self._states / name)
+        if not _STATE.fullmatch(name) or not state.path.is_dir():
+            raise IndexUnusable(self._index, _damaged("CURRENT"))
+        return state
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """
+        Hold the index's writer lock, which ends with the process whatever happens to it.
+
+        Raises:
+            IndexUnavailable: Another process holds it, or the folder cannot be written.
+        """
+        path = self._path / "lock"
+        try:
+            self._states.mkdir(parents=True, exist_ok=True)
+            lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise _unwritable(self._path, error) from error
+        try:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                holder = os.pread(lock, 32, 0).decode(errors="replace").strip() or "unknown"
+                raise _being_written(self._index, holder) from None
+            os.ftruncate(lock, 0)
+            os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+            yield
+        finally:
+            os.close(lock)
+
+    def begin(self) -> StateFolder:
+        """
+        Return a private copy of the current state, or an empty one; call it under the lock.
+
+        Leftovers of runs that were broken off are removed first.
+
+        Raises:
+            IndexUnavailable: The folder cannot be written, or the disk is full.
+        """
+        try:
+            current: StateFolder | None = self.current()
+        except IndexUnknown:
+            current = None
+            self._require_first()
+        number = int(current.name) if current else 0
+        try:
+            for path in self._states.iterdir():
+                if not _STATE.fullmatch(path.name) or int(path.name) > number:
+                    shutil.rmtree(path, ignore_errors=True)
+            copy = StateFolder(self._states / f"{number + 1:08d}")
+            if current is None:
+                copy.path.mkdir()
+            else:
+                with opening(current):
+                    shutil.copytree(current.path, copy.path)
+        except (OSError, shutil.Error) as error:
+            raise _unwritable(self._path, error) from error
+        return copy
+
+    def commit(self, state: StateFolder) -> None:
+        """
+        Make the state durable, then current, in one rename.
+
+        Raises:
+            IndexUnavailable: The folder cannot be written, or the disk is full.
+        """
+        try:
+            _sync_tree(state.path)
+            _sync(self._states)
+            write_durably(self._current, f"{state.name}\n")
+        except OSError as error:
+            raise _unwritable(self._path, error) from error
+        for path in self._states.iterdir():
+            if int(path.name) < int(state.name) - KEPT_STATES:
+                shutil.rmtree(path, ignore_errors=True)
+
+    def _require_first(self) -> None:
+        if any(path.name > _FIRST for path in self._states.iterdir()):
+            problem = "CURRENT is missing; write the name of its newest good state into it again"
+            raise IndexUnusable(self._index, problem)
+
+    def discard(self, state: StateFolder) -> None:
+        """
+        Remove a state that never became current.
+        """
+        shutil.rmtree(state.path, ignore_errors=True)
+
+
+@contextmanager
+def opening(state: StateFolder) -> Iterator[None]:
+    """
+    Keep other processes from opening the state's shards: loading rewrites small files of theirs.
+
+    Raises:
+        IndexUnavailable: The folder cannot be written.
+    """
+    try:
+        lock = os.open(state.path / "opening", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise _unwritable(state.path, error) from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def index_names(root: Path) -> list[str]:
+    """
+    Return the names of all published indexes under a root, sorted.
+    """
+    if not root.is_dir():
+        return []
+    return sorted(
+        path.name
+        for path in root.iterdir()
+        if is_index_name(path.name) and (path / "CURRENT").is_file()
+    )
+
+
+def write_durably(path: Path, text: str) -> None:
+    """
+    Replace a file as a whole: a reader, and a machine that lost power, see the old or the new one.
+    """
+    draft = path.with_name(f"{path.name}.draft")
+    with draft.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+    _sync(path.parent)
+
+
+def _sync_tree(root: Path) -> None:
+    for folder, _, names in os.walk(root):
+        for name in names:
+            _sync(Path(folder) / name)
+        _sync(Path(folder))
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _being_written(index: str, holder: str) -> IndexUnavailable:
+    return IndexUnavailable(
+        f"index {index!r} is being written by process {holder}; try again when it has ended"
+    )
+
+
+def _damaged(what: str) -> str:
+    return f"{what} is damaged; publish the index again into an empty folder"
+
+
+def _unreadable(path: Path, error: OSError) -> IndexUnavailable:
+    return IndexUnavailable(f"{path} cannot be read: {error.strerror}; check its permissions")
+
+
+def _unwritable(path: Path, error: OSError | shutil.Error) -> IndexUnavailable:
+    reason = getattr(error, "strerror", None) or "copying it failed"
+    return IndexUnavailable(
+        f"{path} cannot be written: {reason}; an embedded index needs a folder that this user can "
+        "write, with space for a second copy of it"
+    )

@@ -1,0 +1,115 @@
+"""
+The embedded engine behind the reading ports. Its calls block, so they run in threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from adapters.edge_opened import POLL_SECONDS, OpenedState, OpenedStates
+from adapters.edge_shard import EdgeShard
+from adapters.ledger import Head, source_rows
+from adapters.payload_values import Payload
+from adapters.reads import PointReads
+from adapters.searches import PointQuery, ScoredPayload
+from adapters.store import Bm25Spec
+from assembler.errors import VersionGone
+from assembler.filters import Filter
+from assembler.ports import Clock, IndexState, SourceRow
+from assembler.scope import ReadScope
+
+Answer = TypeVar("Answer")
+
+
+class EdgeIndex(PointReads):
+    """
+    The `IndexCatalog` and `ChunkIndex` of a folder of embedded indexes.
+
+    Several processes of one user may serve the same folder. A new publication is seen at most
+    `poll_seconds` later; reads that are under way end on the state they began with.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        is_exact: bool | None = None,
+        clock: Clock = time.monotonic,
+        poll_seconds: float = POLL_SECONDS,
+    ) -> None:
+        super().__init__(is_exact=is_exact)
+        self._states = OpenedStates(root, clock=clock, poll_seconds=poll_seconds)
+
+    async def resolve(self, index: str, tenant: str, *, refresh: bool = False) -> IndexState:
+        """
+        Return the tenant's part of the index as of its head.
+
+        Raises:
+            IndexUnknown: No index has this name.
+            IndexUnusable: Its files are damaged.
+            IndexUnavailable: Its files cannot be read.
+        """
+        return await self._ask(index, lambda state: state.resolved(tenant), refresh=refresh)
+
+    async def rows(self, index: str, tenant: str, source_id: str) -> Sequence[SourceRow]:
+        """
+        Return the ledger's rows of one source, oldest first; none where it never existed.
+        """
+
+        def read() -> Sequence[SourceRow]:
+            with self._states.reading(index) as state:
+                return source_rows(state.ledger(tenant).rows, source_id)
+
+        return await asyncio.to_thread(read)
+
+    async def close(self) -> None:
+        """
+        Close every file, when the reads that are under way have ended.
+        """
+        await asyncio.to_thread(self._states.close)
+
+    async def _known(self, scope: ReadScope) -> tuple[Head, Bm25Spec]:
+        def known(state: OpenedState) -> tuple[Head, Bm25Spec]:
+            manifest = state.manifests.get(scope.version.generation)
+            if manifest is None:
+                raise VersionGone(str(scope.version))
+            return state.head(scope.tenant), manifest.bm25
+
+        return await self._ask(scope.index, known)
+
+    async def _query(
+        self, scope: ReadScope, queries: Sequence[PointQuery]
+    ) -> Sequence[Sequence[ScoredPayload]]:
+        return await self._read(scope, lambda shard: shard.query(queries))
+
+    async def _scroll(
+        self, scope: ReadScope, wanted: Filter, keys: tuple[str, ...] | None, page: int
+    ) -> Sequence[Payload]:
+        return await self._read(scope, lambda shard: shard.scroll(wanted, keys, page))
+
+    async def _ask(
+        self, index: str, ask: Callable[[OpenedState], Answer], *, refresh: bool = False
+    ) -> Answer:
+        """
+        Ask a state what it knows without reading points: no thread is needed while it is fresh.
+        """
+        fresh = None if refresh else self._states.fresh(index)
+        if fresh is not None:
+            return ask(fresh)
+
+        def look() -> Answer:
+            with self._states.reading(index, refresh=refresh) as state:
+                return ask(state)
+
+        return await asyncio.to_thread(look)
+
+    async def _read(self, scope: ReadScope, read: Callable[[EdgeShard], Answer]) -> Answer:
+        def run() -> Answer:
+            with self._states.reading(scope.index) as state:
+                return read(state.shard(scope.version))
+
+        return await asyncio.to_thread(run)

@@ -1,0 +1,96 @@
+"""
+Points as both engines store them, and what the writing side needs of an engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from adapters.bm25 import Bm25Encoder, SparseWeights
+from adapters.payload import encode_chunk, encode_section, point_id
+from adapters.payload_values import Payload
+from adapters.searches import SPARSE
+from adapters.store import Bm25Spec, ChunkPoint, SectionPoint
+from assembler.filters import Filter
+from assembler.model import PointKind
+from assembler.ports import Vector
+
+
+@dataclass(frozen=True, slots=True)
+class PointRecord:
+    """
+    A point as engines store it.
+    """
+
+    id: str
+    payload: Payload
+    dense: Vector | None
+    sparse: Mapping[str, SparseWeights]
+
+
+class PointWriter(Protocol):
+    """
+    The points of one generation, for the writing side. Every call returns when it is applied.
+    """
+
+    def upsert(self, points: Sequence[PointRecord]) -> None:
+        """
+        Write points, replacing those with the same id.
+        """
+        ...
+
+    def set_payload(self, wanted: Filter, payload: Payload) -> None:
+        """
+        Set some keys on all points that pass.
+        """
+        ...
+
+    def delete(self, wanted: Filter) -> None:
+        """
+        Delete all points that pass.
+        """
+        ...
+
+    def count(self, wanted: Filter) -> int:
+        """
+        Return exactly how many points pass.
+        """
+        ...
+
+    def vectors(self, wanted: Filter) -> Iterable[tuple[Payload, Vector]]:
+        """
+        Return `VECTOR_KEYS` and the dense vector of all points that pass and have one.
+        """
+        ...
+
+
+def chunk_record(point: ChunkPoint, spec: Bm25Spec) -> PointRecord:
+    """
+    Return the point of a chunk.
+    """
+    provenance = point.chunk.provenance
+    kind = PointKind.CHUNK
+    weights = Bm25Encoder(spec).document(point.bm25_text, point.language, kind)
+    return PointRecord(
+        id=point_id(kind, provenance.tenant, point.chunk.key, provenance.from_rev),
+        payload=encode_chunk(point),
+        dense=point.vector,
+        sparse={} if weights.is_empty else {SPARSE[kind]: weights},
+    )
+
+
+def section_record(point: SectionPoint, spec: Bm25Spec) -> PointRecord:
+    """
+    Return the point of a section.
+    """
+    provenance = point.section.provenance
+    kind = PointKind.SECTION
+    weights = Bm25Encoder(spec).document(point.bm25_text, point.section.language, kind)
+    return PointRecord(
+        id=point_id(kind, provenance.tenant, point.section.key, provenance.from_rev),
+        payload=encode_section(point),
+        dense=None,
+        sparse={} if weights.is_empty else {SPARSE[kind]: weights},
+    )

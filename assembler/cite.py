@@ -1,0 +1,227 @@
+"""
+Citations and the account: what stands where, and what became of every candidate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from assembler.expand import Evidence, Parent
+from assembler.fill import LEAST_TOKENS
+from assembler.model import MetadataValue, VersionKey
+from assembler.pack import Packed
+from assembler.passage import Alias
+from assembler.rank import Candidate
+from assembler.render import Block
+from assembler.report import (
+    CandidateReport,
+    CitedPassage,
+    CitedSource,
+    Disposition,
+    Note,
+    PlacedSpan,
+)
+from assembler.span import Span, covers, union_of
+
+CandidateId = tuple[str, str]
+"""Index name and chunk key."""
+
+
+def cite(
+    packed: Packed,
+    *,
+    revisions: Mapping[int, int],
+    metadata_fields: Sequence[str],
+    count: Callable[[str], int],
+) -> tuple[CitedPassage, ...]:
+    """
+    Return the passages as they stand in the context, each with all the sources it stands for.
+
+    Args:
+        packed: The rendered context.
+        revisions: Revision read per target, by which a version's state is told.
+        metadata_fields: Names of the metadata to return per source.
+        count: The caller's tokenizer.
+    """
+    context = packed.rendered.text
+    cited = []
+    for block in packed.rendered.blocks:
+        passage = block.passage
+        evidence = _evidence_of(block)
+        notes = dict.fromkeys((*passage.notes, *(n for one in evidence for n in one.notes)))
+        sources = [_source(passage.parents[0], block.spans, revisions, metadata_fields)]
+        sources += _twins(block, packed.aliases, revisions, metadata_fields)
+        cited.append(
+            CitedPassage(
+                marker=block.marker,
+                block=block.place,
+                text=block.body.slice(context),
+                tokens=count(block.place.slice(context)),
+                sources=tuple(sources),
+                scores=passage.lead.candidate.scores if passage.lead else (),
+                queries=tuple(sorted({q for one in evidence for q in one.candidate.queries})),
+                chunk_keys=tuple(one.candidate.chunk.key for one in evidence),
+                notes=tuple(notes),
+            )
+        )
+    return tuple(cited)
+
+
+def account(
+    packed: Packed,
+    candidates: Sequence[Candidate],
+    evidence: Sequence[Evidence],
+    settled: Mapping[CandidateId, Disposition],
+) -> tuple[CandidateReport, ...]:
+    """
+    Return exactly one disposition per candidate.
+
+    Args:
+        packed: The rendered context.
+        candidates: Every distinct chunk that a search returned.
+        evidence: Those that packing was given.
+        settled: What was decided before packing.
+    """
+    shown: dict[VersionKey, tuple[Span, ...]] = {}
+    for block in packed.rendered.blocks:
+        version = block.passage.version
+        shown[version] = union_of((*shown.get(version, ()), *(one.source for one in block.spans)))
+    echoed: dict[VersionKey, tuple[Span, ...]] = {}
+    for alias in packed.aliases:
+        version = alias.parent.version
+        echoed[version] = union_of((*echoed.get(version, ()), alias.span))
+    by_id = {one.candidate.identity: one for one in evidence}
+    homes = {
+        one.candidate.identity: number
+        for number, block in enumerate(packed.rendered.blocks)
+        for one in _evidence_of(block)
+    }
+    leads: set[int] = set()
+    reports = []
+    for candidate in candidates:
+        identity = candidate.identity
+        item = by_id.get(identity)
+        own = _visible(candidate, item)
+        fate = settled.get(identity)
+        if fate is None and covers(shown.get(candidate.version, ()), own):
+            home = _block_with(candidate.version, own, packed)
+            fate = Disposition.MERGED if home in leads else Disposition.PACKED
+            leads.add(home)
+        elif fate is None and identity in homes:
+            fate = Disposition.MERGED if homes[identity] in leads else Disposition.PACKED
+            leads.add(homes[identity])
+        elif fate is None and covers(echoed.get(candidate.version, ()), own):
+            fate = Disposition.DUPLICATE
+        elif fate is None:
+            fate = packed.filling.reasons.get(identity) or _unread(candidate, packed)
+        notes = () if item is None else item.notes
+        if fate in (Disposition.PACKED, Disposition.MERGED):
+            notes = (*notes, *packed.filling.stepped_down.get(identity, ()))
+        reports.append(_report(candidate, fate, notes))
+    return tuple(reports)
+
+
+def _unread(candidate: Candidate, packed: Packed) -> Disposition:
+    """
+    Return why a candidate that packing never came to is not in the context.
+    """
+    worth = packed.filling.is_worth(candidate.score, LEAST_TOKENS)
+    return Disposition.OVER_BUDGET if worth else Disposition.UNDER_PRICE
+
+
+def _block_with(version: VersionKey, own: Span, packed: Packed) -> int:
+    return next(
+        number
+        for number, block in enumerate(packed.rendered.blocks)
+        if block.passage.version == version and any(one.source.contains(own) for one in block.spans)
+    )
+
+
+def _report(candidate: Candidate, fate: Disposition, notes: tuple[Note, ...]) -> CandidateReport:
+    origin = candidate.chunk.provenance
+    return CandidateReport(
+        chunk_key=candidate.chunk.key,
+        target=candidate.target,
+        source_id=origin.source_id,
+        version=origin.version,
+        span=candidate.chunk.span,
+        disposition=fate,
+        notes=notes,
+        scores=candidate.scores,
+    )
+
+
+def _visible(candidate: Candidate, item: Evidence | None) -> Span:
+    if item is None:
+        return candidate.chunk.span
+    text = item.parent.section.slice(candidate.chunk.span)
+    kept = len(text.rstrip())
+    if kept == 0:
+        return candidate.chunk.span
+    first = len(text) - len(text.lstrip())
+    start = candidate.chunk.span.start
+    return Span(start + first, start + kept)
+
+
+def _evidence_of(block: Block) -> tuple[Evidence, ...]:
+    """
+    Return the block's evidence of which at least a part is still shown.
+    """
+    return tuple(
+        one
+        for one in block.passage.evidence
+        if any(span.source.overlaps(one.chunk_span) for span in block.spans)
+    )
+
+
+def _source(
+    parent: Parent,
+    spans: tuple[PlacedSpan, ...],
+    revisions: Mapping[int, int],
+    metadata_fields: Sequence[str],
+) -> CitedSource:
+    section = parent.section
+    values: list[tuple[str, MetadataValue]] = [
+        (name, section.metadata[name]) for name in metadata_fields if name in section.metadata
+    ]
+    return CitedSource(
+        target=parent.target,
+        version=parent.version,
+        title=section.title,
+        uri=section.uri,
+        heading_path=section.heading_path,
+        metadata=tuple(values),
+        state=section.provenance.state_at(revisions[parent.target]),
+        spans=spans,
+    )
+
+
+def _twins(
+    block: Block,
+    aliases: Sequence[Alias],
+    revisions: Mapping[int, int],
+    metadata_fields: Sequence[str],
+) -> list[CitedSource]:
+    """
+    Return the other source versions whose equal text was dropped in favour of this block.
+    """
+    found: dict[VersionKey, tuple[Parent, dict[Span, PlacedSpan]]] = {}
+    for alias in aliases:
+        if alias.kept != block.passage.version:
+            continue
+        for placed in block.spans:
+            shared = placed.source.intersection(alias.kept_span)
+            if shared is None:
+                continue
+            there = _shifted(shared, alias.span.start - alias.kept_span.start)
+            here = _shifted(shared, placed.context.start - placed.source.start)
+            _, spans = found.setdefault(alias.parent.version, (alias.parent, {}))
+            spans[there] = PlacedSpan(there, here)
+    return [
+        _source(parent, tuple(spans[span] for span in sorted(spans)), revisions, metadata_fields)
+        for parent, spans in found.values()
+    ]
+
+
+def _shifted(span: Span, by: int) -> Span:
+    return Span(span.start + by, span.end + by)

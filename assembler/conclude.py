@@ -1,0 +1,116 @@
+"""
+From a packed context to the reply of the core.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assembler.budget import Measure
+from assembler.cite import CandidateId, account, cite
+from assembler.expand import Evidence
+from assembler.pack import Packed
+from assembler.profile import Profile
+from assembler.rank import Candidate
+from assembler.report import (
+    AssembledContext,
+    BudgetReport,
+    Degradation,
+    Disposition,
+)
+from assembler.request import AssembleRequest, PackRequest
+from assembler.scope import IndexVersion
+
+PACKING_VERSION = "1"
+"""Changes when equal input may give another context; part of every fingerprint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """
+    What a context was made from, besides the packed passages.
+
+    Attributes:
+        settled: Dispositions that were decided before packing.
+        model_sha256: Hash of the embedding model; "" where none took part.
+    """
+
+    request: AssembleRequest | PackRequest
+    profile: Profile
+    candidates: Sequence[Candidate]
+    evidence: Sequence[Evidence]
+    settled: Mapping[CandidateId, Disposition]
+    index_versions: tuple[IndexVersion, ...]
+    model_sha256: str
+    degradations: tuple[Degradation, ...] = ()
+
+
+def conclude(packed: Packed, basis: Basis, measure: Measure) -> AssembledContext:
+    """
+    Return the context with its citations, its account and its fingerprints; stages come later.
+    """
+    request = basis.request
+    fields = request.metadata_fields if isinstance(request, AssembleRequest) else ()
+    revisions = {number: one.revision for number, one in enumerate(basis.index_versions)}
+    context = packed.rendered.text
+    return AssembledContext(
+        context=context,
+        passages=cite(
+            packed, revisions=revisions, metadata_fields=fields, count=measure.counter.count
+        ),
+        budget=_budget(packed, measure, request),
+        candidates=account(packed, basis.candidates, basis.evidence, basis.settled),
+        stages=(),
+        index_versions=basis.index_versions,
+        degradations=basis.degradations,
+        request=request,
+        profile=basis.profile,
+        context_sha256=_sha256(context),
+        request_fingerprint=fingerprint(basis, measure),
+        corrections=packed.corrections,
+    )
+
+
+def fingerprint(basis: Basis, measure: Measure) -> str:
+    """
+    Return a hash of everything that decides the context: a cache key.
+    """
+    parts = (
+        PACKING_VERSION,
+        [str(version) for version in basis.index_versions],
+        basis.request,
+        basis.profile.sha256,
+        measure.counter.sha256,
+        basis.model_sha256,
+    )
+    return _sha256(repr(parts))
+
+
+def _budget(
+    packed: Packed, measure: Measure, request: AssembleRequest | PackRequest
+) -> BudgetReport:
+    parts = packed.filling.parts
+    blocks = packed.rendered.blocks
+    headings = sum(parts.of(block.heading) for block in blocks)
+    texts = sum(
+        parts.of(one.context.slice(packed.rendered.text)) for b in blocks for one in b.spans
+    )
+    headings = min(headings, packed.tokens)
+    text = min(texts, packed.tokens - headings)
+    return BudgetReport(
+        tokenizer=measure.counter.name,
+        tokenizer_sha256=measure.counter.sha256,
+        limit=measure.limit,
+        frame=measure.frame,
+        context=packed.tokens,
+        text=text,
+        headings=headings,
+        markers=packed.tokens - headings - text,
+        is_proxy=request.budget.safety_ratio > 1.0,
+    )
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,143 @@
+"""
+From the asked scope to the one value that every read carries: pure checks on resolved states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assembler.errors import (
+    FilterFieldUnknown,
+    IndexBehind,
+    IndexUnusable,
+    InvalidRequest,
+    VersionGone,
+    VersionUnknown,
+)
+from assembler.filters import AnyInt, AnyString, Condition, IntRange, IsBool
+from assembler.model import FIELDS_PREFIX, FieldType
+from assembler.ports import IndexState, ModelIdentity, SourceRow
+from assembler.request import Query
+from assembler.scope import IndexVersion, Pin, ReadScope, Scope
+
+
+def is_behind(state: IndexState, scope: Scope) -> bool:
+    """
+    Return whether a newer head may satisfy the scope.
+    """
+    least = scope.at_least or scope.exactly
+    return least is not None and least.revision > state.version.revision
+
+
+def read_scope(state: IndexState, scope: Scope, field: str) -> ReadScope:
+    """
+    Return the scope as of the index version that the request gets.
+
+    Raises:
+        IndexBehind: The head has not reached `at_least`.
+        VersionGone: `exactly` cannot be read, any more or at all.
+        FilterFieldUnknown: A filter does not agree with the schema.
+    """
+    if scope.at_least is not None and scope.at_least.revision > state.version.revision:
+        raise IndexBehind(
+            f"index {state.index!r} is at {state.version}, asked for at least {scope.at_least}"
+        )
+    for condition in scope.filter.conditions():
+        _check_field(condition, state, f"{field}.scope.filter")
+    version = state.version if scope.exactly is None else _exactly(state, scope.exactly)
+    return ReadScope(state.index, version, state.schema.readers_required, scope)
+
+
+def _exactly(state: IndexState, wanted: IndexVersion) -> IndexVersion:
+    same = wanted.generation == state.version.generation
+    if not same or not state.oldest_revision <= wanted.revision <= state.version.revision:
+        raise VersionGone(str(wanted), (str(state.version),))
+    return wanted
+
+
+def _check_field(condition: Condition, state: IndexState, field: str) -> None:
+    name = condition.field.removeprefix(FIELDS_PREFIX)
+    kind = state.schema.fields.get(name)
+    known = ", ".join(sorted(state.schema.fields)) or "none"
+    if kind is None:
+        raise FilterFieldUnknown(
+            field,
+            f"{name!r} is not a filterable field of index {state.index!r}; there are: {known}",
+        )
+    test = condition.test
+    fits = (
+        (isinstance(test, AnyString) and kind in (FieldType.KEYWORD, FieldType.KEYWORD_LIST))
+        or (isinstance(test, AnyInt) and kind is FieldType.INT64)
+        or (isinstance(test, IsBool) and kind is FieldType.BOOL)
+        or (isinstance(test, IntRange) and test.is_time and kind is FieldType.TIMESTAMP)
+        or (isinstance(test, IntRange) and not test.is_time and kind is FieldType.INT64)
+    )
+    if not fits:
+        raise FilterFieldUnknown(
+            field, f"{name!r} is of type {kind.value}; use a condition of that type"
+        )
+
+
+def check_pins(pin: Pin, rows: Sequence[SourceRow], scope: ReadScope) -> None:
+    """
+    Check that a pinned version can be read.
+
+    Raises:
+        VersionUnknown: No version with this label was ever published to this reader.
+        VersionGone: It has ended.
+    """
+    seen = [row for row in rows if row.version == pin.version and is_readable(row, scope)]
+    name = f"{pin.source_id}@{pin.version}"
+    if not seen:
+        raise VersionUnknown(name)
+    revision = scope.version.revision
+    if not any(row.from_rev <= revision < row.to_rev for row in seen):
+        raise VersionGone(name)
+
+
+def is_readable(row: SourceRow, scope: ReadScope) -> bool:
+    """
+    Return whether the principals of the scope may know of a source.
+    """
+    if row.readers is None:
+        return not scope.readers_required
+    return any(reader in (scope.asked.principals or ()) for reader in row.readers)
+
+
+def check_model(
+    queries: Sequence[Query], state: IndexState, identity: ModelIdentity | None, number: int
+) -> None:
+    """
+    Check that every query can be searched by vector in an index.
+
+    Args:
+        queries: The request's queries.
+        state: The target's index.
+        identity: The service's model; None where it has none.
+        number: The target's position.
+
+    Raises:
+        InvalidRequest: A given vector has another model or dimension.
+        IndexUnusable: A query has no vector and the service's model is another one.
+    """
+    for position, query in enumerate(queries):
+        if query.vector is None:
+            if identity is None or identity.sha256 != state.model.sha256:
+                raise IndexUnusable(
+                    state.index,
+                    f"made with embedding model {state.model.name!r}, which this service does not "
+                    "run; start it with that model, index again, or send query vectors",
+                )
+            continue
+        field = f"queries[{position}].vector"
+        if query.vector.model not in (state.model.name, state.model.sha256):
+            raise InvalidRequest(
+                f"{field}.model",
+                f"is {query.vector.model!r}, targets[{number}] was made with {state.model.name!r}",
+            )
+        if len(query.vector.values) != state.model.dimension:
+            raise InvalidRequest(
+                f"{field}.values",
+                f"has {len(query.vector.values)} values, targets[{number}] has "
+                f"{state.model.dimension} dimensions",
+            )

@@ -1,0 +1,347 @@
+"""
+Typed fakes of the ports: an index in memory, a counter of words, an embedder of hashes.
+
+They are written for being read and trusted, not for speed; the contract suites hold them to what
+the real adapters do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from adapters.store import (
+    ChunkPoint,
+    IndexListing,
+    LedgerRow,
+    Manifest,
+    Publication,
+    RevisionSummary,
+    SectionPoint,
+    TenantLedger,
+)
+from assembler.errors import IndexUnavailable, IndexUnknown, IndexUnusable, VersionGone
+from assembler.filters import Filter
+from assembler.model import FOREVER, Chunk, Hit, PointKind, Provenance, Section, SectionHit
+from assembler.ports import (
+    ChatMessage,
+    DenseSearch,
+    IndexSchema,
+    IndexState,
+    ModelIdentity,
+    SourceRow,
+    SparseSearch,
+    Vector,
+)
+from assembler.scope import IndexVersion, ReadScope
+from assembler.span import Span
+
+
+def hash_vector(text: str, dimension: int) -> tuple[float, ...]:
+    """
+    Return a vector of length 1 that depends on the text alone.
+    """
+    digest = hashlib.shake_256(text.encode()).digest(dimension * 2)
+    values = [
+        int.from_bytes(digest[at : at + 2], "big") / 32767.5 - 1.0
+        for at in range(0, dimension * 2, 2)
+    ]
+    norm = math.sqrt(sum(value * value for value in values)) or 1.0
+    return tuple(value / norm for value in values)
+
+
+class FakeEmbedder:
+    """
+    An `Embedder` whose vectors say nothing of meaning, but are always the same.
+    """
+
+    def __init__(self, dimension: int = 8) -> None:
+        self._identity = ModelIdentity("fake", "0" * 64, dimension)
+
+    @property
+    def identity(self) -> ModelIdentity:
+        """
+        Return which model this is.
+        """
+        return self._identity
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """
+        Return one normalised vector per text.
+        """
+        return [hash_vector(text, self._identity.dimension) for text in texts]
+
+
+class WordCounter:
+    """
+    A `TokenCounter` that counts words and marks of punctuation.
+    """
+
+    name = "words"
+    sha256 = "0" * 64
+
+    def count(self, text: str) -> int:
+        """
+        Return the number of tokens of a text.
+        """
+        return len(_WORD.findall(text))
+
+    def count_messages(self, messages: Sequence[ChatMessage]) -> int:
+        """
+        Return the number of tokens of a prompt: three per message come on top.
+        """
+        return sum(self.count(message.content) + 3 for message in messages)
+
+
+class FakeCounters:
+    """
+    A `TokenCounters` that knows `words` alone.
+    """
+
+    def get(self, name: str) -> WordCounter:
+        """
+        Return the counter.
+        """
+        if name != WordCounter.name:
+            raise TokenizerUnknown(name, tuple(self.names()))
+        return WordCounter()
+
+    def names(self) -> Sequence[str]:
+        """
+        Return every name that `get` accepts.
+        """
+        return (WordCounter.name,)
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """
+    One stored point.
+    """
+
+    kind: PointKind
+    key: str
+    provenance: Provenance
+    words: tuple[str, ...]
+    chunk: ChunkPoint | None = None
+    section: Section | None = None
+
+
+@dataclass
+class _Part:
+    """
+    One tenant's part of an index.
+    """
+
+    ledger: TenantLedger = field(
+        default_factory=lambda: TenantLedger(None, 0, readers_required=False, rows=(), revisions=())
+    )
+    points: dict[str, list[_Stored]] = field(default_factory=dict)
+    oldest: int = 0
+
+
+@dataclass
+class _Index:
+    manifests: dict[str, Manifest] = field(default_factory=dict)
+    parts: dict[str, _Part] = field(default_factory=dict)
+    is_written: bool = False
+
+
+class FakeIndex:
+    """
+    An index in memory: `IndexStore`, `IndexCatalog` and `ChunkIndex` in one.
+
+    Its scores are BM25 over plain words and cosines; they need not equal an engine's.
+    """
+
+    def __init__(self) -> None:
+        self.denied: Counter[str] = Counter()
+        self._indexes: dict[str, _Index] = {}
+
+    @contextmanager
+    def publication(self, index: str, tenant: str) -> Iterator[Publication]:
+        """
+        Open a change of the tenant's part.
+        """
+        if not re.fullmatch(r"[a-z0-9-]{1,40}", index):
+            raise IndexUnusable(index, "a malformed name")
+        found = self._indexes.setdefault(index, _Index())
+        if found.is_written:
+            problem = f"index {index!r} is being written"
+            raise IndexUnavailable(problem)
+        found.is_written = True
+        try:
+            yield _FakePublication(found, tenant)
+        finally:
+            found.is_written = False
+
+    def listings(self, tenant: str | None = None) -> Sequence[IndexListing]:
+        """
+        Return every index with its tenants' parts.
+        """
+        return [
+            IndexListing(name, found.manifests[part.ledger.generation], part.ledger, owner)
+            for name, found in sorted(self._indexes.items())
+            for owner, part in sorted(found.parts.items())
+            if part.ledger.generation is not None and tenant in (None, owner)
+        ]
+
+    async def resolve(self, index: str, tenant: str, *, refresh: bool = False) -> IndexState:
+        """
+        Return the tenant's part of the index as of its head.
+        """
+        del refresh
+        found = self._published(index)
+        part = found.parts.get(tenant, _Part())
+        newest = list(found.manifests)[-1]
+        generation = part.ledger.generation or newest
+        manifest = found.manifests[generation]
+        return IndexState(
+            index=index,
+            version=IndexVersion(generation, part.ledger.revision),
+            oldest_revision=part.oldest,
+            model=manifest.embedding.model,
+            schema=IndexSchema(manifest.fields, part.ledger.readers_required),
+            languages=tuple(sorted({row.language for row in part.ledger.rows})),
+            profile=manifest.profile,
+        )
+
+    async def rows(self, index: str, tenant: str, source_id: str) -> Sequence[SourceRow]:
+        """
+        Return the ledger's rows of one source, oldest first.
+        """
+        part = self._published(index).parts.get(tenant, _Part())
+        rows = [row for row in part.ledger.rows if row.source_id == source_id]
+        return [
+            SourceRow(
+                row.source_id,
+                row.version,
+                row.content_sha256,
+                row.chars,
+                row.readers,
+                row.from_rev,
+                row.active_to_rev,
+                row.to_rev,
+            )
+            for row in sorted(rows, key=lambda row: (row.from_rev, row.version))
+        ]
+
+    async def search_text(
+        self, scope: ReadScope, searches: Sequence[SparseSearch]
+    ) -> Sequence[Sequence[Hit] | Sequence[SectionHit]]:
+        """
+        Return the results of a batch of BM25 searches.
+        """
+        results: list[list[Hit] | list[SectionHit]] = []
+        for search in searches:
+            scores = _bm25(search.text, self._corpus(scope, search.kind))
+            points = self._visible(scope, search.kind)
+            found = [
+                (scores[id(point)], point) for point in points if scores.get(id(point), 0.0) > 0
+            ]
+            kept = _sorted(found)[: max(search.limit, 0)]
+            if search.kind is PointKind.CHUNK:
+                results.append(_hits(kept))
+            else:
+                results.append([SectionHit(point.key, score) for score, point in kept])
+        return results
+
+    async def search_vectors(
+        self, scope: ReadScope, searches: Sequence[DenseSearch]
+    ) -> Sequence[Sequence[Hit]]:
+        """
+        Return the results of a batch of vector searches.
+        """
+        points = self._visible(scope, PointKind.CHUNK)
+        return [
+            _hits(
+                _sorted(
+                    (_cosine(search.vector, point.chunk.vector), point)
+                    for point in points
+                    if point.chunk
+                )[: max(search.limit, 0)]
+            )
+            for search in searches
+        ]
+
+    async def chunks(self, scope: ReadScope, keys: Sequence[str]) -> Sequence[Chunk]:
+        """
+        Return the chunks that exist and lie in the scope.
+        """
+        points = self._visible(scope, PointKind.CHUNK)
+        return [_chunk(point) for point in points if point.key in keys]
+
+    async def sections(self, scope: ReadScope, keys: Sequence[str]) -> Sequence[Section]:
+        """
+        Return the sections that exist and lie in the scope.
+        """
+        points = self._visible(scope, PointKind.SECTION)
+        return [_section(point) for point in points if point.key in keys]
+
+    async def chunk_texts(self, scope: ReadScope, keys: Sequence[str]) -> Mapping[str, str]:
+        """
+        Return the chunks' own texts by key.
+        """
+        points = self._visible(scope, PointKind.CHUNK)
+        return {p.key: p.chunk.text for p in points if p.key in keys and p.chunk}
+
+    async def sections_covering(
+        self, scope: ReadScope, source_id: str, content_sha256: str, span: Span
+    ) -> Sequence[Section]:
+        """
+        Return the sections of one source text that share code points with the span.
+        """
+        found = [
+            _section(point)
+            for point in self._visible(scope, PointKind.SECTION)
+            if point.provenance.source_id == source_id
+            and point.provenance.content_sha256 == content_sha256
+        ]
+        inside = [section for section in found if section.span.overlaps(span)]
+        return sorted(inside, key=lambda section: section.span)
+
+    def drop_section(self, index: str, key: str) -> None:
+        """
+        Lose a section, as damage would.
+        """
+        for part in self._published(index).parts.values():
+            for generation, points in part.points.items():
+                part.points[generation] = [
+                    p for p in points if p.key != key or p.kind is not PointKind.SECTION
+                ]
+
+    def _published(self, index: str) -> _Index:
+        found = self._indexes.get(index)
+        if found is None or not found.manifests:
+            raise IndexUnknown(index)
+        return found
+
+    def _stored(self, scope: ReadScope) -> Sequence[_Stored]:
+        found = self._published(scope.index)
+        if scope.version.generation not in found.manifests:
+            raise VersionGone(str(scope.version))
+        part = found.parts.get(scope.tenant, _Part())
+        return part.points.get(scope.version.generation, [])
+
+    def _passing(self, scope: ReadScope, kind: PointKind, wanted: Filter) -> list[_Stored]:
+        return [
+            point
+            for point in self._stored(scope)
+            if point.kind is kind and wanted.accepts(point.provenance.value_of)
+        ]
+
+    def _corpus(self, scope: ReadScope, kind: PointKind) -> list[_Stored]:
+        return self._passing(scope, kind, scope.corpus_filter())
+
+    def _visible(self, scope: ReadScope, kind: PointKind) -> list[_Stored]:
+        latest: dict[str, _Stored] = {}
+        for point in self._passing(scope, kind, scope.record_filter()):
+            known = latest.get(point.key)
+            if known is None or known.provenance.from_rev < point.provenance.from_rev:
+                latest[point.key] = point
+        return list(latest.values())
