@@ -16,33 +16,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from adapters.index_names import is_index_name, require_index_name
+from adapters.sparse_copy import copy_with_holes
 from assembler.errors import IndexUnavailable, IndexUnknown, IndexUnusable
 
 KEPT_STATES = 2
 """How many states before the current one are kept."""
 
-_NAME = re.compile(r"[a-z0-9-]{1,40}")
 _STATE = re.compile(r"[0-9]{8}")
 _FIRST = "00000001"
-
-
-def is_index_name(name: str) -> bool:
-    """
-    Return whether an index can have this name.
-    """
-    return _NAME.fullmatch(name) is not None
-
-
-def require_index_name(name: str) -> None:
-    """
-    Refuse a name that no index can have.
-
-    Raises:
-        IndexUnusable: The name is malformed.
-    """
-    if not is_index_name(name):
-        problem = "a name has 1 to 40 characters of a-z, 0-9 and '-'; choose another"
-        raise IndexUnusable(name, problem)
 
 
 class StateFolder:
@@ -177,7 +159,7 @@ class IndexFolder:
                 copy.path.mkdir()
             else:
                 with opening(current):
-                    shutil.copytree(current.path, copy.path)
+                    shutil.copytree(current.path, copy.path, copy_function=copy_with_holes)
         except (OSError, shutil.Error) as error:
             raise _unwritable(self._path, error) from error
         return copy

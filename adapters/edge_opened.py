@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.edge_files import IndexFolder, StateFolder, is_index_name, opening
+from adapters.edge_files import IndexFolder, StateFolder, opening
 from adapters.edge_shard import EdgeShard, close_all
 from adapters.edge_state import read_heads, read_ledger, read_manifests
+from adapters.index_names import is_index_name
 from adapters.ledger import Head, state_of
 from adapters.store import TenantLedger
 from assembler.errors import ContextAssemblerError, IndexUnknown, VersionGone

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from adapters.edge_files import IndexFolder, StateFolder, index_names, require_index_name
+from adapters.edge_files import IndexFolder, StateFolder, index_names
 from adapters.edge_shard import EdgeShard, close_all
 from adapters.edge_state import (
     read_heads,
@@ -17,6 +17,7 @@ from adapters.edge_state import (
     write_manifest,
     write_tenant,
 )
+from adapters.index_names import require_index_name
 from adapters.ledger import Head
 from adapters.points import PointWriter
 from adapters.publication import PointPublication
@@ -64,9 +65,10 @@ class EdgeStore:
             manifests = read_manifests(index, state)
             heads, _ = read_heads(index, state)
             for name, head in sorted(heads.items()):
-                if tenant in (None, name) and head.generation in manifests:
+                manifest = manifests.get(head.generation or "")
+                if tenant in (None, name) and manifest is not None:
                     ledger = read_ledger(index, state, name, head)
-                    found.append(IndexListing(index, manifests[head.generation], ledger, name))
+                    found.append(IndexListing(index, manifest, ledger, name))
         return found
 
 

@@ -11,23 +11,19 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 
-from adapters.store import (
-    ChunkPoint,
-    IndexListing,
-    LedgerRow,
-    Manifest,
-    Publication,
-    RevisionSummary,
-    SectionPoint,
-    TenantLedger,
+from adapters.bm25 import bm25_language
+from adapters.store import IndexListing, Publication
+from assembler.errors import (
+    IndexUnavailable,
+    IndexUnknown,
+    IndexUnusable,
+    VersionGone,
 )
-from assembler.errors import IndexUnavailable, IndexUnknown, IndexUnusable, VersionGone
 from assembler.filters import Filter
-from assembler.model import FOREVER, Chunk, Hit, PointKind, Provenance, Section, SectionHit
+from assembler.model import Chunk, Hit, PointKind, Section, SectionHit
 from assembler.ports import (
     ChatMessage,
     DenseSearch,
@@ -40,6 +36,18 @@ from assembler.ports import (
 )
 from assembler.scope import IndexVersion, ReadScope
 from assembler.span import Span
+from tests.fake_store import (
+    WORD,
+    FakePublication,
+    Part,
+    Stored,
+    StoredIndex,
+    bm25_scores,
+    cosine,
+    first,
+    hits,
+    latest,
+)
 
 
 def hash_vector(text: str, dimension: int) -> tuple[float, ...]:
@@ -89,67 +97,13 @@ class WordCounter:
         """
         Return the number of tokens of a text.
         """
-        return len(_WORD.findall(text))
+        return len(WORD.findall(text))
 
     def count_messages(self, messages: Sequence[ChatMessage]) -> int:
         """
         Return the number of tokens of a prompt: three per message come on top.
         """
         return sum(self.count(message.content) + 3 for message in messages)
-
-
-class FakeCounters:
-    """
-    A `TokenCounters` that knows `words` alone.
-    """
-
-    def get(self, name: str) -> WordCounter:
-        """
-        Return the counter.
-        """
-        if name != WordCounter.name:
-            raise TokenizerUnknown(name, tuple(self.names()))
-        return WordCounter()
-
-    def names(self) -> Sequence[str]:
-        """
-        Return every name that `get` accepts.
-        """
-        return (WordCounter.name,)
-
-
-@dataclass(frozen=True)
-class _Stored:
-    """
-    One stored point.
-    """
-
-    kind: PointKind
-    key: str
-    provenance: Provenance
-    words: tuple[str, ...]
-    chunk: ChunkPoint | None = None
-    section: Section | None = None
-
-
-@dataclass
-class _Part:
-    """
-    One tenant's part of an index.
-    """
-
-    ledger: TenantLedger = field(
-        default_factory=lambda: TenantLedger(None, 0, readers_required=False, rows=(), revisions=())
-    )
-    points: dict[str, list[_Stored]] = field(default_factory=dict)
-    oldest: int = 0
-
-
-@dataclass
-class _Index:
-    manifests: dict[str, Manifest] = field(default_factory=dict)
-    parts: dict[str, _Part] = field(default_factory=dict)
-    is_written: bool = False
 
 
 class FakeIndex:
@@ -161,7 +115,7 @@ class FakeIndex:
 
     def __init__(self) -> None:
         self.denied: Counter[str] = Counter()
-        self._indexes: dict[str, _Index] = {}
+        self._indexes: dict[str, StoredIndex] = {}
 
     @contextmanager
     def publication(self, index: str, tenant: str) -> Iterator[Publication]:
@@ -170,13 +124,13 @@ class FakeIndex:
         """
         if not re.fullmatch(r"[a-z0-9-]{1,40}", index):
             raise IndexUnusable(index, "a malformed name")
-        found = self._indexes.setdefault(index, _Index())
+        found = self._indexes.setdefault(index, StoredIndex())
         if found.is_written:
             problem = f"index {index!r} is being written"
             raise IndexUnavailable(problem)
         found.is_written = True
         try:
-            yield _FakePublication(found, tenant)
+            yield FakePublication(found, tenant)
         finally:
             found.is_written = False
 
@@ -197,17 +151,17 @@ class FakeIndex:
         """
         del refresh
         found = self._published(index)
-        part = found.parts.get(tenant, _Part())
+        part = found.parts.get(tenant, Part())
         newest = list(found.manifests)[-1]
         generation = part.ledger.generation or newest
         manifest = found.manifests[generation]
         return IndexState(
             index=index,
             version=IndexVersion(generation, part.ledger.revision),
-            oldest_revision=part.oldest,
+            oldest_revision=part.oldest_revision,
             model=manifest.embedding.model,
             schema=IndexSchema(manifest.fields, part.ledger.readers_required),
-            languages=tuple(sorted({row.language for row in part.ledger.rows})),
+            languages=tuple(sorted({bm25_language(row.language) for row in part.ledger.rows})),
             profile=manifest.profile,
         )
 
@@ -215,7 +169,7 @@ class FakeIndex:
         """
         Return the ledger's rows of one source, oldest first.
         """
-        part = self._published(index).parts.get(tenant, _Part())
+        part = self._published(index).parts.get(tenant, Part())
         rows = [row for row in part.ledger.rows if row.source_id == source_id]
         return [
             SourceRow(
@@ -239,14 +193,15 @@ class FakeIndex:
         """
         results: list[list[Hit] | list[SectionHit]] = []
         for search in searches:
-            scores = _bm25(search.text, self._corpus(scope, search.kind))
-            points = self._visible(scope, search.kind)
+            corpus = self._passing(scope, search.kind, scope.corpus_filter())
+            scores = bm25_scores(search.text, corpus)
+            visible = {id(point) for point in self._visible(scope, search.kind)}
             found = [
-                (scores[id(point)], point) for point in points if scores.get(id(point), 0.0) > 0
+                (score, corpus[at]) for at, score in scores.items() if id(corpus[at]) in visible
             ]
-            kept = _sorted(found)[: max(search.limit, 0)]
+            kept = first(found, search.limit)
             if search.kind is PointKind.CHUNK:
-                results.append(_hits(kept))
+                results.append(hits(kept))
             else:
                 results.append([SectionHit(point.key, score) for score, point in kept])
         return results
@@ -259,12 +214,11 @@ class FakeIndex:
         """
         points = self._visible(scope, PointKind.CHUNK)
         return [
-            _hits(
-                _sorted(
-                    (_cosine(search.vector, point.chunk.vector), point)
-                    for point in points
-                    if point.chunk
-                )[: max(search.limit, 0)]
+            hits(
+                first(
+                    [(cosine(search.vector, p.chunk.vector), p) for p in points if p.chunk],
+                    search.limit,
+                )
             )
             for search in searches
         ]
@@ -274,14 +228,14 @@ class FakeIndex:
         Return the chunks that exist and lie in the scope.
         """
         points = self._visible(scope, PointKind.CHUNK)
-        return [_chunk(point) for point in points if point.key in keys]
+        return [point.as_chunk() for point in points if point.key in keys]
 
     async def sections(self, scope: ReadScope, keys: Sequence[str]) -> Sequence[Section]:
         """
         Return the sections that exist and lie in the scope.
         """
         points = self._visible(scope, PointKind.SECTION)
-        return [_section(point) for point in points if point.key in keys]
+        return [point.as_section() for point in points if point.key in keys]
 
     async def chunk_texts(self, scope: ReadScope, keys: Sequence[str]) -> Mapping[str, str]:
         """
@@ -297,7 +251,7 @@ class FakeIndex:
         Return the sections of one source text that share code points with the span.
         """
         found = [
-            _section(point)
+            point.as_section()
             for point in self._visible(scope, PointKind.SECTION)
             if point.provenance.source_id == source_id
             and point.provenance.content_sha256 == content_sha256
@@ -305,43 +259,25 @@ class FakeIndex:
         inside = [section for section in found if section.span.overlaps(span)]
         return sorted(inside, key=lambda section: section.span)
 
-    def drop_section(self, index: str, key: str) -> None:
-        """
-        Lose a section, as damage would.
-        """
-        for part in self._published(index).parts.values():
-            for generation, points in part.points.items():
-                part.points[generation] = [
-                    p for p in points if p.key != key or p.kind is not PointKind.SECTION
-                ]
-
-    def _published(self, index: str) -> _Index:
+    def _published(self, index: str) -> StoredIndex:
         found = self._indexes.get(index)
         if found is None or not found.manifests:
             raise IndexUnknown(index)
         return found
 
-    def _stored(self, scope: ReadScope) -> Sequence[_Stored]:
+    def _stored(self, scope: ReadScope) -> Sequence[Stored]:
         found = self._published(scope.index)
         if scope.version.generation not in found.manifests:
             raise VersionGone(str(scope.version))
-        part = found.parts.get(scope.tenant, _Part())
+        part = found.parts.get(scope.tenant, Part())
         return part.points.get(scope.version.generation, [])
 
-    def _passing(self, scope: ReadScope, kind: PointKind, wanted: Filter) -> list[_Stored]:
+    def _passing(self, scope: ReadScope, kind: PointKind, wanted: Filter) -> list[Stored]:
         return [
             point
             for point in self._stored(scope)
             if point.kind is kind and wanted.accepts(point.provenance.value_of)
         ]
 
-    def _corpus(self, scope: ReadScope, kind: PointKind) -> list[_Stored]:
-        return self._passing(scope, kind, scope.corpus_filter())
-
-    def _visible(self, scope: ReadScope, kind: PointKind) -> list[_Stored]:
-        latest: dict[str, _Stored] = {}
-        for point in self._passing(scope, kind, scope.record_filter()):
-            known = latest.get(point.key)
-            if known is None or known.provenance.from_rev < point.provenance.from_rev:
-                latest[point.key] = point
-        return list(latest.values())
+    def _visible(self, scope: ReadScope, kind: PointKind) -> list[Stored]:
+        return latest(self._passing(scope, kind, scope.record_filter()))

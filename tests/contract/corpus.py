@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from adapters.store import (
     Bm25Spec,
@@ -31,9 +32,12 @@ from assembler.model import (
     Section,
 )
 from assembler.ports import ModelIdentity
-from assembler.scope import IndexVersion
+from assembler.scope import IndexVersion, ReadScope, Scope, VersionPolicy
 from assembler.span import Span
 from tests.fakes import hash_vector
+
+if TYPE_CHECKING:
+    from tests.contract.conftest import Backend
 
 DIMENSION = 8
 MODEL = ModelIdentity("fake", "0" * 64, DIMENSION)
@@ -106,9 +110,7 @@ class Source:
             from_rev=revision,
         )
 
-    def points(
-        self, tenant: str, revision: int
-    ) -> tuple[list[ChunkPoint], list[SectionPoint]]:
+    def points(self, tenant: str, revision: int) -> tuple[list[ChunkPoint], list[SectionPoint]]:
         chunks: list[ChunkPoint] = []
         sections: list[SectionPoint] = []
         start = 0
@@ -201,6 +203,27 @@ def publish(
             readers_required=readers_required,
             summary=summary(revision, added=len(rows)),
         )
+
+
+async def read_scope(backend: Backend, *, policy: str = "ACTIVE", **asked: Any) -> ReadScope:
+    """
+    Return a resolved scope of the index that `publish` writes.
+    """
+    scope = Scope(versions=VersionPolicy[policy], **asked)
+    state = await backend.reading.resolve("docs", scope.tenant)
+    version = scope.exactly or state.version
+    return ReadScope("docs", version, state.schema.readers_required, scope)
+
+
+async def sources_in(
+    backend: Backend, scope: ReadScope, sources: Sequence[Source], *, tenant: str = ""
+) -> set[tuple[str, str]]:
+    """
+    Return which of the sources have sections in the scope, by id and version.
+    """
+    keys = [p.section.key for source in sources for p in source.points(tenant, 1)[1]]
+    found = await backend.reading.sections(scope, keys)
+    return {(s.provenance.source_id, s.provenance.version) for s in found}
 
 
 def _sentences(text: str) -> list[str]:

@@ -1,0 +1,3 @@
+"""
+What callers install: protos, stubs and a small typed client.
+"""

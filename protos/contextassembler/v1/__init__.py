@@ -1,0 +1,3 @@
+"""
+Version 1 of the contract.
+"""

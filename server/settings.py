@@ -1,0 +1,120 @@
+"""
+Start-up configuration, read once from the environment (prefix `CONTEXT_ASSEMBLER_`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+GENEROUS_MESSAGE_BYTES = 16 * 1024 * 1024
+
+
+class Settings(BaseSettings):
+    """
+    Everything that can be configured; a wrong value fails the start with every problem named.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="CONTEXT_ASSEMBLER_", frozen=True, extra="ignore", use_attribute_docstrings=True
+    )
+
+    host: str = "0.0.0.0"  # noqa: S104 - a container listens on all its addresses
+    """Address that all three ports are bound to."""
+
+    port: int = Field(default=50051, ge=0, le=65535)
+    """gRPC port; 0 takes a free one."""
+
+    health_port: int = Field(default=50052, ge=0, le=65535)
+    """Plaintext health port for probes, which cannot speak TLS; 0 takes a free one."""
+
+    metrics_port: int = Field(default=9464, ge=0, le=65535)
+    """Prometheus port; 0 takes a free one."""
+
+    data_dir: Path = Path("var/data")
+    """Folder of the embedded engine: one folder per index."""
+
+    qdrant_url: str | None = None
+    """`http(s)://host:6334` of a Qdrant server or cluster; absent: the embedded engine."""
+
+    qdrant_api_key: SecretStr | None = None
+    """API key of the Qdrant server."""
+
+    qdrant_timeout_seconds: float = Field(default=5.0, gt=0)
+    """Longest time of one call to the Qdrant server."""
+
+    model_dir: Path = Path("var/models/all-minilm-l6-v2")
+    """Folder of the exported embedding model."""
+
+    embedder_url: str | None = None
+    """Base URL of an OpenAI-compatible embeddings endpoint, used in place of `model_dir`."""
+
+    embedder_model: str = ""
+    """Model name at that endpoint."""
+
+    embedder_dimension: int = Field(default=384, ge=1)
+    """Dimension of its vectors."""
+
+    embedder_api_key: SecretStr | None = None
+    """API key of that endpoint."""
+
+    embed_threads: int = Field(default=2, ge=1)
+    """Threads of one forward pass."""
+
+    tokenizer_dir: Path = Path("var/tokenizers")
+    """Folder of the tokenizer files."""
+
+    api_keys_file: Path | None = None
+    """JSON file {key: [tenants]}; when given, calls need `authorization: Bearer <key>`."""
+
+    require_tenant: bool = False
+    """Refuse requests whose scope names no tenant."""
+
+    require_principals: bool = False
+    """Refuse requests whose scope names no principals."""
+
+    max_inflight: int = Field(default=64, ge=1)
+    """Requests in work at once; more are refused with RESOURCE_EXHAUSTED."""
+
+    max_message_bytes: int = Field(default=GENEROUS_MESSAGE_BYTES, ge=4096)
+    """Largest message accepted or sent."""
+
+    max_queries: int = Field(default=16, ge=1)
+    """Most queries of a request."""
+
+    max_targets: int = Field(default=8, ge=1)
+    """Most targets of a request."""
+
+    max_query_chars: int = Field(default=8192, ge=1)
+    """Longest query text, in code points."""
+
+    max_context_tokens: int = Field(default=1_000_000, ge=1)
+    """Largest budget or window."""
+
+    max_count_chars: int = Field(default=4_000_000, ge=1)
+    """Most code points that one CountTokens call may count."""
+
+    max_passages: int = Field(default=1000, ge=1)
+    """Most passages of one PackPassages call."""
+
+    default_deadline_seconds: float = Field(default=30.0, gt=0)
+    """Deadline of calls that bring none."""
+
+    drain_seconds: float = Field(default=10.0, ge=0)
+    """How long calls in flight may go on after a stop signal."""
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    """Least level that is logged."""
+
+    log_texts: bool = False
+    """Log query texts too; off, no text of a request or document is ever logged."""
+
+    @model_validator(mode="after")
+    def _embedder_is_complete(self) -> Settings:
+        if self.embedder_url is not None and not self.embedder_model:
+            msg = "embedder_url needs embedder_model, the model's name at that endpoint"
+            raise ValueError(msg)
+        return self

@@ -1,0 +1,3 @@
+"""
+A server that speaks Qdrant's protocol, for tests.
+"""

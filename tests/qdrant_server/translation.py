@@ -1,0 +1,137 @@
+"""
+Qdrant's protocol as calls of the real embedded engine, and back.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import grpc
+import numpy as np
+import qdrant_edge as edge
+from qdrant_client import grpc as wire
+from qdrant_client.conversions.conversion import grpc_to_payload, payload_to_grpc
+
+from tests.qdrant_server.fields import Refused
+
+
+def edge_filter(sent: wire.Filter) -> edge.Filter:
+    """
+    Return the engine's filter.
+    """
+    return edge.Filter(
+        must=[_condition(part) for part in sent.must] or None,
+        should=[_condition(part) for part in sent.should] or None,
+        must_not=[_condition(part) for part in sent.must_not] or None,
+    )
+
+
+def _condition(sent: wire.Condition) -> edge.ConditionType:
+    kind = sent.WhichOneof("condition_one_of")
+    if kind == "filter":
+        return edge_filter(sent.filter)
+    if kind == "is_empty":
+        return edge.IsEmptyCondition(sent.is_empty.key)
+    if kind == "has_id":
+        return edge.HasIdCondition({UUID(point.uuid) for point in sent.has_id.has_id})
+    field = sent.field
+    if field.HasField("match"):
+        return edge.FieldCondition(field.key, match=_match(field.match))
+    if not field.HasField("range"):
+        raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "a field condition without a test")
+    bounds = {
+        name: getattr(field.range, name)
+        for name in ("lt", "gt", "gte", "lte")
+        if field.range.HasField(name)
+    }
+    return edge.FieldCondition(field.key, range=edge.RangeFloat(**bounds))
+
+
+def _match(sent: wire.Match) -> edge.MatchType:
+    kind = sent.WhichOneof("match_value")
+    if kind == "keyword":
+        return edge.MatchValue(sent.keyword)
+    if kind == "keywords":
+        return edge.MatchAny(list(sent.keywords.strings))
+    if kind == "integers":
+        return edge.MatchAny(list(sent.integers.integers))
+    # The binding takes Python's own bool for an integer.
+    return edge.MatchValue(np.bool_(sent.boolean))  # type: ignore[arg-type]
+
+
+def edge_point(sent: wire.PointStruct) -> edge.Point:
+    """
+    Return the engine's point.
+    """
+    if not sent.HasField("vectors"):
+        raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "Expected some vectors")
+    vectors: dict[str, edge.NamedVector] = {}
+    for name, vector in sent.vectors.vectors.vectors.items():
+        if vector.HasField("sparse"):
+            vectors[name] = edge.SparseVector(
+                list(vector.sparse.indices), list(vector.sparse.values)
+            )
+        else:
+            vectors[name] = list(vector.dense.data)
+    return edge.Point(sent.id.uuid, vectors, grpc_to_payload(sent.payload))
+
+
+def edge_query(sent: wire.QueryPoints) -> edge.QueryRequest:
+    """
+    Return the engine's search.
+    """
+    nearest = sent.query.nearest
+    vector: edge.NamedVector
+    if nearest.HasField("sparse"):
+        vector = edge.SparseVector(list(nearest.sparse.indices), list(nearest.sparse.values))
+    else:
+        vector = list(nearest.dense.data)
+    idf = None
+    if sent.params.HasField("idf"):
+        idf = edge.IdfParams(edge_filter(sent.params.idf.corpus))
+    return edge.QueryRequest(
+        limit=sent.limit,
+        query=edge.Query.Nearest(vector, using=sent.using),
+        filter=edge_filter(sent.filter),
+        with_payload=edge_selector(sent.with_payload),
+        params=edge.SearchParams(exact=sent.params.exact, idf=idf),
+    )
+
+
+def edge_selector(sent: wire.WithPayloadSelector) -> bool | list[str]:
+    """
+    Return which payload keys are asked for.
+    """
+    if sent.HasField("include"):
+        return list(sent.include.fields)
+    return sent.enable
+
+
+def scored_point(found: edge.ScoredPoint) -> wire.ScoredPoint:
+    """
+    Return a hit as it is sent.
+    """
+    return wire.ScoredPoint(
+        id=wire.PointId(uuid=str(found.id)),
+        score=found.score,
+        payload=payload_to_grpc(found.payload or {}),
+    )
+
+
+def retrieved_point(found: edge.Record) -> wire.RetrievedPoint:
+    """
+    Return a record as it is sent.
+    """
+    vectors = None
+    if isinstance(found.vector, dict):
+        dense = {
+            name: wire.VectorOutput(dense=wire.DenseVector(data=np.asarray(vector).tolist()))
+            for name, vector in found.vector.items()
+            if isinstance(vector, list)
+        }
+        vectors = wire.VectorsOutput(vectors=wire.NamedVectorsOutput(vectors=dense))
+    return wire.RetrievedPoint(
+        id=wire.PointId(uuid=str(found.id)),
+        payload=payload_to_grpc(found.payload or {}),
+        vectors=vectors,
+    )
