@@ -54,6 +54,7 @@ from adapters.payload_values import (
 )
 from adapters.store import ChunkPoint, SectionPoint
 from assembler.model import (
+    FOREVER,
     Block,
     Border,
     BorderKind,
@@ -124,14 +125,14 @@ def encode_section(point: SectionPoint) -> dict[str, object]:
     }
 
 
-def decode_chunk(payload: Payload) -> Chunk:
+def decode_chunk(payload: Payload, revision: int = FOREVER) -> Chunk:
     """
-    Return the chunk of a payload with at least `CHUNK_HIT_KEYS`.
+    Return the chunk of a payload with at least `CHUNK_HIT_KEYS`, as of a revision.
 
     Raises:
         PayloadDamaged: It does not hold what was written.
     """
-    provenance = decode_provenance(payload, PointKind.CHUNK)
+    provenance = decode_provenance(payload, PointKind.CHUNK, revision)
     return Chunk(
         key=checked_text(payload, KEY),
         provenance=provenance,
@@ -142,14 +143,14 @@ def decode_chunk(payload: Payload) -> Chunk:
     )
 
 
-def decode_section(payload: Payload) -> Section:
+def decode_section(payload: Payload, revision: int = FOREVER) -> Section:
     """
-    Return the section of a whole payload.
+    Return the section of a whole payload, as of a revision.
 
     Raises:
         PayloadDamaged: It does not hold what was written.
     """
-    provenance = decode_provenance(payload, PointKind.SECTION)
+    provenance = decode_provenance(payload, PointKind.SECTION, revision)
     span, text = _span(payload), checked_text(payload, TEXT)
     if len(text) != span.length:
         raise PayloadDamaged(TEXT)
@@ -173,9 +174,9 @@ def decode_section(payload: Payload) -> Section:
     )
 
 
-def decode_provenance(payload: Payload, kind: PointKind) -> Provenance:
+def decode_provenance(payload: Payload, kind: PointKind, revision: int = FOREVER) -> Provenance:
     """
-    Return where a record comes from.
+    Return where a record comes from, as of a revision: what ends later is still open in it.
 
     Raises:
         PayloadDamaged: It does not hold what was written, or is of the other kind.
@@ -190,19 +191,20 @@ def decode_provenance(payload: Payload, kind: PointKind) -> Provenance:
         content_sha256=checked_text(payload, CONTENT_SHA256),
         readers=None if readers is None else checked_texts(payload, READERS),
         from_rev=checked_integer(payload, FROM_REV),
-        active_to_rev=checked_integer(payload, ACTIVE_TO_REV),
-        to_rev=checked_integer(payload, TO_REV),
+        active_to_rev=_end(payload, ACTIVE_TO_REV, revision),
+        to_rev=_end(payload, TO_REV, revision),
         fields=checked_fields(payload.get(FIELDS, {})),
     )
 
 
-def text_of(payload: Payload) -> str:
+def decode_text(payload: Payload, revision: int = FOREVER) -> str:
     """
-    Return the text of a payload with at least `CHUNK_TEXT_KEYS`.
+    Return the text of a payload with at least `CHUNK_TEXT_KEYS`; it is the same in all revisions.
 
     Raises:
         PayloadDamaged: It does not hold what was written.
     """
+    del revision
     return checked_text(payload, TEXT)
 
 
@@ -221,6 +223,11 @@ def _encode_provenance(kind: PointKind, key: str, provenance: Provenance) -> dic
         TO_REV: provenance.to_rev,
         FIELDS: {name: storable(name, value) for name, value in provenance.fields.items()},
     }
+
+
+def _end(payload: Payload, key: str, revision: int) -> int:
+    end = checked_integer(payload, key)
+    return end if end <= revision else FOREVER
 
 
 def _span(payload: Payload) -> Span:

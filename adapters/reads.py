@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from adapters.bm25 import Bm25Encoder
 from adapters.ledger import Head
-from adapters.payload import decode_chunk, decode_provenance, decode_section, text_of
+from adapters.payload import decode_chunk, decode_provenance, decode_section, decode_text
 from adapters.payload_keys import (
     CHUNK_HIT_KEYS,
     CHUNK_TEXT_KEYS,
@@ -143,7 +143,7 @@ class PointReads(abc.ABC):
         """
         Return the chunks' own texts by key, for chunks whose section cannot be used.
         """
-        return await self._by_key(scope, keys, text_of, CHUNK_TEXT_KEYS)
+        return await self._by_key(scope, keys, decode_text, CHUNK_TEXT_KEYS)
 
     async def sections_covering(
         self, scope: ReadScope, source_id: str, content_sha256: str, span: Span
@@ -169,7 +169,7 @@ class PointReads(abc.ABC):
             and section.provenance.content_sha256 == content_sha256
             and section.span.overlaps(span)
         ]
-        self.denied["key"] += len(found) - len(inside)
+        self._deny("key", len(found) - len(inside))
         return sorted(inside, key=lambda section: (section.span, section.key))
 
     async def _run(
@@ -178,13 +178,13 @@ class PointReads(abc.ABC):
         async def run(batch: Sequence[PointQuery]) -> Sequence[Sequence[ScoredPayload]]:
             return await self._query(scope, batch)
 
-        return await run_searches(run, scope.record_filter(), queries, self.denied)
+        return await run_searches(run, scope, queries, self.denied)
 
     async def _by_key(
         self,
         scope: ReadScope,
         keys: Sequence[str],
-        decode: Callable[[Payload], Item],
+        decode: Callable[[Payload, int], Item],
         returned: tuple[str, ...] | None,
     ) -> dict[str, Item]:
         """
@@ -198,7 +198,7 @@ class PointReads(abc.ABC):
         payloads = await self._scroll(scope, asked, returned, len(wanted_keys) + 1)
         found = self._checked(scope, payloads, kind, decode)
         unasked = found.keys() - set(wanted_keys)
-        self.denied["key"] += len(unasked)
+        self._deny("key", len(unasked))
         return {key: item for key, item in found.items() if key not in unasked}
 
     def _checked(
@@ -206,23 +206,27 @@ class PointReads(abc.ABC):
         scope: ReadScope,
         payloads: Sequence[Payload],
         kind: PointKind,
-        decode: Callable[[Payload], Item],
+        decode: Callable[[Payload, int], Item],
     ) -> dict[str, Item]:
         """
         Return what holds and is admitted, by key; of equal keys the one written last.
         """
-        admitted = scope.record_filter()
+        admitted, revision = scope.record_filter(), scope.version.revision
         newest: dict[str, tuple[Provenance, Item]] = {}
         for payload in payloads:
             try:
                 key = checked_text(payload, KEY)
-                provenance = decode_provenance(payload, kind)
-                item = decode(payload)
+                provenance = decode_provenance(payload, kind, revision)
+                item = decode(payload, revision)
             except PayloadDamaged:
-                self.denied["damaged"] += 1
+                self._deny("damaged")
                 continue
             if not admitted.accepts(provenance.value_of):
-                self.denied["scope"] += 1
+                self._deny("scope")
             elif key not in newest or newest[key][0].from_rev < provenance.from_rev:
                 newest[key] = (provenance, item)
         return {key: item for key, (_, item) in newest.items()}
+
+    def _deny(self, reason: str, points: int = 1) -> None:
+        if points:
+            self.denied[reason] += points

@@ -102,18 +102,19 @@ def vector_query(wanted: Filter, vector: Vector, limit: int, *, is_exact: bool) 
 
 
 async def run_searches(
-    run: RunQueries, admitted: Filter, queries: Mapping[int, PointQuery], denied: Counter[str]
+    run: RunQueries, scope: ReadScope, queries: Mapping[int, PointQuery], denied: Counter[str]
 ) -> dict[int, list[Found]]:
     """
     Return what each search keeps, by its position.
 
     Args:
         run: Runs a batch in the engine.
-        admitted: What every record that comes back has to meet.
+        scope: What every record that comes back has to lie in.
         queries: The searches by position; their limit is how many hits are kept.
         denied: Counts what did not hold, by reason.
     """
     results: dict[int, list[Found]] = {}
+    admitted, revision = scope.record_filter(), scope.version.revision
     reach = {position: query.limit + OVER_FETCH for position, query in queries.items()}
     while reach:
         batch = [replace(queries[position], limit=asked) for position, asked in reach.items()]
@@ -125,7 +126,7 @@ async def run_searches(
             found = [
                 hit
                 for point in points
-                if (hit := _admitted(point, query.kind, admitted, refused)) is not None
+                if (hit := _admitted(point, query.kind, admitted, revision, refused)) is not None
             ]
             kept = best(found, query.limit)
             worst = min((rounded(point.score) for point in points), default=0.0)
@@ -139,12 +140,12 @@ async def run_searches(
 
 
 def _admitted(
-    point: ScoredPayload, kind: PointKind, admitted: Filter, refused: Counter[str]
+    point: ScoredPayload, kind: PointKind, admitted: Filter, revision: int, refused: Counter[str]
 ) -> Found | None:
     try:
-        chunk = decode_chunk(point.payload) if kind is PointKind.CHUNK else None
+        chunk = decode_chunk(point.payload, revision) if kind is PointKind.CHUNK else None
         key = checked_text(point.payload, KEY)
-        provenance = chunk.provenance if chunk else decode_provenance(point.payload, kind)
+        provenance = chunk.provenance if chunk else decode_provenance(point.payload, kind, revision)
     except PayloadDamaged:
         refused["damaged"] += 1
         return None

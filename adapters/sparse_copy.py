@@ -1,8 +1,8 @@
 """
 Copies of files that keep their holes.
 
-The engine reserves its storage in files of 32 MB that are nearly empty at first: copied byte by byte,
-a state of a few pages would take 260 MB on the disk, and a second.
+The engine reserves its storage in files of 32 MB that are nearly empty at first: copied byte by
+byte, a state of a few pages would take 260 MB on the disk, and a second.
 """
 
 from __future__ import annotations

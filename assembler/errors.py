@@ -7,6 +7,7 @@ Our error tree:
     + FilterFieldUnknown
     + WindowLeavesNothing
     + MustIncludeTooLarge
+  x RequestUndecodable
   x NotFound
     + IndexUnknown
     + TokenizerUnknown
@@ -119,6 +120,12 @@ class MustIncludeTooLarge(InvalidRequest):
         Return the arithmetic.
         """
         return {"needed_tokens": str(self.needed), "limit_tokens": str(self.limit)}
+
+
+class RequestUndecodable(ContextAssemblerError):
+    """
+    The bytes are not a message of the method.
+    """
 
 
 class NotFound(ContextAssemblerError):

@@ -41,3 +41,6 @@ class Profile:
 
 
 DEFAULT_PROFILE = Profile("default")
+
+PROFILES = {DEFAULT_PROFILE.name: DEFAULT_PROFILE}
+"""Every profile by its name."""

@@ -8,6 +8,7 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from assembler.model import MetadataValue
 from assembler.scope import Scope
 from assembler.span import Span
 
@@ -248,7 +249,7 @@ class GivenPassage:
     heading_path: tuple[str, ...] = ()
     title: str = ""
     uri: str = ""
-    metadata: tuple[tuple[str, str], ...] = ()
+    metadata: tuple[tuple[str, MetadataValue], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ def make_logger(level: str, stream: TextIO | None = None) -> FilteringBoundLogge
                 structlog.processors.format_exc_info,
                 structlog.processors.JSONRenderer(),
             ],
-            wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
+            wrapper_class=structlog.make_filtering_bound_logger(
+                logging.getLevelNamesMapping()[level]
+            ),
         ),
     )

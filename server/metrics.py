@@ -83,9 +83,7 @@ class Metrics:
             buckets=STAGE_SECONDS,
             registry=registry,
         )
-        self.inflight = Gauge(
-            f"{PREFIX}inflight_requests", "Requests in work.", registry=registry
-        )
+        self.inflight = Gauge(f"{PREFIX}inflight_requests", "Requests in work.", registry=registry)
         self.inflight_limit = Gauge(
             f"{PREFIX}inflight_requests_limit",
             "Requests that may be in work at once.",

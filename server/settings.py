@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 GENEROUS_MESSAGE_BYTES = 16 * 1024 * 1024
@@ -111,6 +112,16 @@ class Settings(BaseSettings):
 
     log_texts: bool = False
     """Log query texts too; off, no text of a request or document is ever logged."""
+
+    @field_validator("qdrant_url")
+    @classmethod
+    def _url_has_a_host(cls, url: str | None) -> str | None:
+        if url is not None:
+            parts = urlsplit(url)
+            if parts.scheme not in ("http", "https") or not parts.hostname:
+                msg = "must read http(s)://host[:grpc port]"
+                raise ValueError(msg)
+        return url
 
     @model_validator(mode="after")
     def _embedder_is_complete(self) -> Settings:

@@ -17,7 +17,7 @@ from adapters.store import (
     SectionPoint,
     TenantLedger,
 )
-from assembler.model import Chunk, Hit, PointKind, Provenance, Section
+from assembler.model import FOREVER, Chunk, Hit, PointKind, Provenance, Section
 from assembler.ports import Vector
 from assembler.scope import IndexVersion
 
@@ -65,6 +65,20 @@ class Stored:
         """
         assert self.section
         return replace(self.section, provenance=self.provenance)
+
+    def as_of(self, revision: int) -> Stored:
+        """
+        Return the point as a revision has it: what ends later is still open.
+        """
+        old = self.provenance
+        return replace(
+            self,
+            provenance=replace(
+                old,
+                active_to_rev=FOREVER if old.active_to_rev > revision else old.active_to_rev,
+                to_rev=FOREVER if old.to_rev > revision else old.to_rev,
+            ),
+        )
 
 
 def _unpublished() -> TenantLedger:

@@ -195,9 +195,11 @@ class FakeIndex:
         for search in searches:
             corpus = self._passing(scope, search.kind, scope.corpus_filter())
             scores = bm25_scores(search.text, corpus)
-            visible = {id(point) for point in self._visible(scope, search.kind)}
+            visible = set(map(_identity, self._visible(scope, search.kind)))
             found = [
-                (score, corpus[at]) for at, score in scores.items() if id(corpus[at]) in visible
+                (score, corpus[at])
+                for at, score in scores.items()
+                if _identity(corpus[at]) in visible
             ]
             kept = first(found, search.limit)
             if search.kind is PointKind.CHUNK:
@@ -273,11 +275,16 @@ class FakeIndex:
         return part.points.get(scope.version.generation, [])
 
     def _passing(self, scope: ReadScope, kind: PointKind, wanted: Filter) -> list[Stored]:
+        revision = scope.version.revision
         return [
-            point
+            point.as_of(revision)
             for point in self._stored(scope)
             if point.kind is kind and wanted.accepts(point.provenance.value_of)
         ]
 
     def _visible(self, scope: ReadScope, kind: PointKind) -> list[Stored]:
         return latest(self._passing(scope, kind, scope.record_filter()))
+
+
+def _identity(point: Stored) -> tuple[str, int]:
+    return point.key, point.provenance.from_rev

@@ -1,0 +1,157 @@
+"""
+What happens around every call: admission, request id, deadline, errors, metrics, one log line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+import grpc
+from google.protobuf.message import DecodeError
+
+from assembler.errors import DeadlineExceeded, Overloaded, RequestUndecodable
+from server.metrics import Metrics
+from server.settings import Settings
+from server.status import status_of
+
+if TYPE_CHECKING:
+    from structlog.typing import FilteringBoundLogger
+
+REQUEST_ID = "x-request-id"
+STATUS_DETAILS = "grpc-status-details-bin"
+UNCOUNTED = ("/grpc.health.v1.Health/", "/grpc.reflection.")
+_GOOD_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
+
+Call = Any
+"""A `grpc.aio.ServicerContext`, whose type arguments say nothing here."""
+
+
+class CallInterceptor(grpc.aio.ServerInterceptor):
+    """
+    Wraps every unary call of our service; health and reflection pass through.
+    """
+
+    def __init__(
+        self, *, settings: Settings, metrics: Metrics, logger: FilteringBoundLogger
+    ) -> None:
+        self._settings = settings
+        self._metrics = metrics
+        self._logger = logger
+        self._inflight = 0
+
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Any]],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> Any:
+        """
+        Return the method's handler, wrapped.
+        """
+        handler = await continuation(handler_call_details)
+        name = handler_call_details.method
+        if handler is None or not handler.unary_unary or name.startswith(UNCOUNTED):
+            return handler
+        service, method = name.lstrip("/").split("/", 1)
+
+        async def answer(raw: bytes, context: Call) -> Any:
+            return await self._answer(handler, raw, context, service, method)
+
+        return grpc.unary_unary_rpc_method_handler(
+            answer, request_deserializer=None, response_serializer=handler.response_serializer
+        )
+
+    async def _answer(
+        self, handler: Any, raw: bytes, context: Call, service: str, method: str
+    ) -> Any:
+        started = time.perf_counter()
+        request_id = _request_id(context)
+        labels = ("unary", service, method)
+        self._metrics.started.labels(*labels).inc()
+        code = grpc.StatusCode.OK
+        error: BaseException | None = None
+        try:
+            reply = await self._admitted(handler, raw, context)
+            context.set_trailing_metadata(((REQUEST_ID, request_id),))
+        except asyncio.CancelledError:
+            code = grpc.StatusCode.CANCELLED
+            raise
+        except Exception as caught:  # noqa: BLE001 - every error becomes a status, bugs as INTERNAL
+            error = caught
+            status = status_of(caught)
+            code = _CODES[status.code]
+        else:
+            return reply
+        finally:
+            seconds = time.perf_counter() - started
+            self._metrics.handled.labels(*labels, code.name).inc()
+            self._metrics.handling.labels(*labels).observe(seconds)
+            self._log(method, request_id, code, seconds, error)
+        trailers = ((STATUS_DETAILS, status.SerializeToString()), (REQUEST_ID, request_id))
+        await context.abort(code, status.message, trailers)
+        return None
+
+    async def _admitted(self, handler: Any, raw: bytes, context: Call) -> Any:
+        if self._inflight >= self._settings.max_inflight:
+            self._metrics.rejected.labels("overload").inc()
+            raise Overloaded(
+                f"{self._inflight} requests are in work, the most this pod accepts; try another"
+            )
+        left = context.time_remaining()
+        deadline = self._settings.default_deadline_seconds if left is None else left
+        if deadline <= 0:
+            self._metrics.rejected.labels("deadline_too_short").inc()
+            raise DeadlineExceeded("the deadline had passed on arrival")
+        self._inflight += 1
+        self._metrics.inflight.set(self._inflight)
+        try:
+            request = _decoded(handler, raw)
+            async with asyncio.timeout(deadline):
+                return await handler.unary_unary(request, context)
+        except TimeoutError:
+            raise DeadlineExceeded(f"not ready within {deadline:.3f} seconds") from None
+        finally:
+            self._inflight -= 1
+            self._metrics.inflight.set(self._inflight)
+
+    def _log(
+        self,
+        method: str,
+        request_id: str,
+        code: grpc.StatusCode,
+        seconds: float,
+        error: BaseException | None,
+    ) -> None:
+        facts: dict[str, Any] = {
+            "method": method,
+            "request_id": request_id,
+            "code": code.name,
+            "seconds": round(seconds, 6),
+        }
+        if code is grpc.StatusCode.INTERNAL:
+            self._logger.error("call failed by a bug", exc_info=error, **facts)
+        elif error is not None:
+            self._logger.info("call refused", error=type(error).__name__, **facts)
+        else:
+            self._logger.info("call answered", **facts)
+
+
+def _decoded(handler: Any, raw: bytes) -> Any:
+    try:
+        return handler.request_deserializer(raw)
+    except (DecodeError, ValueError) as error:
+        raise RequestUndecodable(
+            "the bytes are not a message of this method; generate stubs from the protos"
+        ) from error
+
+
+def _request_id(context: Call) -> str:
+    for key, value in context.invocation_metadata() or ():
+        if key == REQUEST_ID and isinstance(value, str) and _GOOD_ID.fullmatch(value):
+            return value
+    return uuid.uuid4().hex

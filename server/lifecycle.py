@@ -1,0 +1,65 @@
+"""
+Start, be ready, drain, stop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+
+from prometheus_client import start_http_server
+
+from server.bootstrap import LIVENESS, READINESS, SERVING, Service, build
+from server.logs import make_logger
+from server.settings import Settings
+
+
+async def serve(
+    settings: Settings,
+    *,
+    ready: Callable[[Service], None] | None = None,
+    stop: asyncio.Event | None = None,
+) -> None:
+    """
+    Serve until SIGTERM, SIGINT or the event: then not ready, finish what is in flight, end.
+
+    Args:
+        settings: The configuration.
+        ready: Told the running service once it answers.
+        stop: Ends the service when set.
+    """
+    logger = make_logger(settings.log_level)
+    stopping = stop or asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    service = build(settings, logger)
+    scraped, thread = start_http_server(
+        settings.metrics_port, addr=settings.host, registry=service.metrics.registry
+    )
+    await service.health.set(LIVENESS, SERVING)
+    await service.health_server.start()
+    await service.server.start()
+    for name in ("", READINESS):
+        await service.health.set(name, SERVING)
+    logger.info(
+        "serving",
+        port=service.port,
+        health_port=service.health_port,
+        metrics_port=scraped.server_port,
+    )
+    if ready is not None:
+        ready(service)
+    try:
+        await stopping.wait()
+    finally:
+        logger.info("draining", seconds=settings.drain_seconds)
+        await service.health.enter_graceful_shutdown()
+        await service.server.stop(settings.drain_seconds)
+        await service.health_server.stop(0)
+        await service.backend.close()
+        scraped.shutdown()
+        scraped.server_close()
+        thread.join()
+        logger.info("stopped")

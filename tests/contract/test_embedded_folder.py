@@ -1,0 +1,260 @@
+"""
+What is special about an index in a folder: several processes, one writer, and files that can break.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from adapters.edge_files import IndexFolder
+from adapters.edge_index import EdgeIndex
+from adapters.edge_store import EdgeStore
+from assembler.errors import IndexUnavailable, IndexUnknown, IndexUnusable
+from assembler.model import PointKind
+from assembler.ports import SparseSearch
+from assembler.scope import ReadScope, Scope
+from tests.contract.corpus import Source, manifest, publish, write
+
+CATS = Source("cats", ("Cats sleep. Cats hunt.",))
+DOGS = Source("dogs", ("Dogs bark.",))
+SEARCH = [SparseSearch("cats", PointKind.CHUNK, 5)]
+
+
+class Hand:
+    """
+    A clock that is moved by hand.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def clock() -> Hand:
+    return Hand()
+
+
+@pytest.fixture
+async def index(tmp_path: Path, clock: Hand) -> AsyncIterator[EdgeIndex]:
+    made = EdgeIndex(tmp_path, clock=clock)
+    yield made
+    await made.close()
+
+
+def states(root: Path) -> list[str]:
+    return sorted(path.name for path in (root / "docs" / "states").iterdir())
+
+
+async def test_a_publication_is_seen_after_a_second_without_restart(
+    tmp_path: Path, index: EdgeIndex, clock: Hand
+) -> None:
+    store = EdgeStore(tmp_path)
+    publish(store, [CATS])
+    assert (await index.resolve("docs", "")).version.revision == 1
+
+    publish(store, [DOGS])
+
+    assert (await index.resolve("docs", "")).version.revision == 1
+    clock.seconds = 1.0
+    assert (await index.resolve("docs", "")).version.revision == 2
+
+
+async def test_a_refresh_sees_a_publication_at_once(tmp_path: Path, index: EdgeIndex) -> None:
+    store = EdgeStore(tmp_path)
+    publish(store, [CATS])
+    await index.resolve("docs", "")
+    publish(store, [DOGS])
+
+    assert (await index.resolve("docs", "", refresh=True)).version.revision == 2
+
+
+async def test_reads_go_on_while_states_change(
+    tmp_path: Path, index: EdgeIndex, clock: Hand
+) -> None:
+    store = EdgeStore(tmp_path)
+    version = publish(store, [CATS])
+    scope = ReadScope("docs", version, readers_required=False, asked=Scope())
+    expected = await index.search_text(scope, SEARCH)
+
+    async def read() -> None:
+        for _ in range(40):
+            clock.seconds += 0.3
+            assert await index.search_text(scope, SEARCH) == expected
+            await asyncio.sleep(0)
+
+    async def change() -> None:
+        for number in range(4):
+            await asyncio.to_thread(publish, store, [Source(f"{number}", ("Birds sing.",))])
+
+    await asyncio.gather(read(), read(), change())
+
+    assert (await index.resolve("docs", "", refresh=True)).version.revision == 5
+
+
+async def test_the_last_states_are_kept_and_leftovers_swept(tmp_path: Path) -> None:
+    store = EdgeStore(tmp_path)
+    for number in range(5):
+        publish(store, [Source(f"{number}", ("Birds sing.",))])
+    assert states(tmp_path) == ["00000003", "00000004", "00000005"]
+
+    (tmp_path / "docs" / "states" / "00000006").mkdir()
+    (tmp_path / "docs" / "states" / "00000009").mkdir()
+    with store.publication("docs", ""):
+        assert states(tmp_path) == ["00000003", "00000004", "00000005", "00000006"]
+    assert states(tmp_path) == ["00000003", "00000004", "00000005"]
+
+
+async def test_a_copy_keeps_the_holes_of_the_engines_files(tmp_path: Path) -> None:
+    store = EdgeStore(tmp_path)
+    publish(store, [CATS])
+    publish(store, [DOGS])
+
+    used = sum(
+        path.stat().st_blocks * 512
+        for path in (tmp_path / "docs" / "states" / "00000002").rglob("*")
+    )
+
+    assert used < 8_000_000
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from adapters.edge_store import EdgeStore
+from tests.contract.corpus import manifest
+with EdgeStore(Path(sys.argv[1])).publication("docs", "") as publication:
+    publication.open_generation(manifest())
+    print("open", flush=True)
+    sys.stdin.read()
+"""
+
+
+async def test_another_process_is_named_and_its_kill_harms_nothing(
+    tmp_path: Path, index: EdgeIndex
+) -> None:
+    store = EdgeStore(tmp_path)
+    publish(store, [CATS])
+    other = subprocess.Popen(  # noqa: ASYNC220, S603
+        [sys.executable, "-c", SCRIPT, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert other.stdout
+    assert other.stdin
+    assert other.stdout.readline() == b"open\n"
+
+    with (
+        pytest.raises(IndexUnavailable, match=f"process {other.pid}"),
+        store.publication("docs", ""),
+    ):
+        pass
+    other.kill()
+    other.wait()
+    other.stdout.close()
+    other.stdin.close()
+
+    publish(store, [DOGS])
+    assert (await index.resolve("docs", "")).version.revision == 2
+    assert states(tmp_path) == ["00000001", "00000002"]
+
+
+async def test_two_readers_serve_one_folder(tmp_path: Path, index: EdgeIndex) -> None:
+    version = publish(EdgeStore(tmp_path), [CATS])
+    scope = ReadScope("docs", version, readers_required=False, asked=Scope())
+    other = EdgeIndex(tmp_path)
+
+    assert await index.search_text(scope, SEARCH) == await other.search_text(scope, SEARCH)
+
+    await other.close()
+
+
+async def test_a_newer_format_is_refused_with_what_to_do(tmp_path: Path, index: EdgeIndex) -> None:
+    publish(EdgeStore(tmp_path), [CATS])
+    path = IndexFolder(tmp_path, "docs").current().heads
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 2}))
+
+    with pytest.raises(IndexUnusable, match=r"newer format 2.*update"):
+        await index.resolve("docs", "")
+
+
+@pytest.mark.parametrize(
+    "broken", ["CURRENT", "tenants.json", "manifest.json", "ledger", "segment.json"]
+)
+async def test_damaged_files_are_said_to_be_damaged(
+    tmp_path: Path, index: EdgeIndex, broken: str
+) -> None:
+    version = publish(EdgeStore(tmp_path), [CATS])
+    pattern = "ledgers/*.json" if broken == "ledger" else broken
+    paths = list((tmp_path / "docs").rglob(pattern))
+    assert paths
+    for path in paths:
+        path.write_bytes(b"{\xff")
+
+    scope = ReadScope("docs", version, readers_required=False, asked=Scope())
+
+    async def read_everything() -> None:
+        await index.rows("docs", "", "cats")
+        await index.search_text(scope, SEARCH)
+
+    with pytest.raises(IndexUnusable, match="publish"):
+        await read_everything()
+
+
+async def test_a_lost_current_does_not_lose_the_states(tmp_path: Path) -> None:
+    store = EdgeStore(tmp_path)
+    publish(store, [CATS])
+    publish(store, [DOGS])
+    (tmp_path / "docs" / "CURRENT").unlink()
+
+    with pytest.raises(IndexUnusable, match="CURRENT is missing"), store.publication("docs", ""):
+        pass
+
+    assert states(tmp_path) == ["00000001", "00000002"]
+
+
+async def test_a_folder_that_cannot_be_written_is_said_to_be(tmp_path: Path) -> None:
+    (tmp_path / "docs").write_text("a file in the way")
+
+    with (
+        pytest.raises(IndexUnavailable, match="cannot be written"),
+        EdgeStore(tmp_path).publication("docs", ""),
+    ):
+        pass
+
+
+async def test_an_index_that_is_removed_is_unknown(
+    tmp_path: Path, index: EdgeIndex, clock: Hand
+) -> None:
+    publish(EdgeStore(tmp_path), [CATS])
+    await index.resolve("docs", "")
+    (tmp_path / "docs" / "CURRENT").unlink()
+    clock.seconds = 2.0
+
+    with pytest.raises(IndexUnknown):
+        await index.resolve("docs", "")
+
+
+async def test_a_broken_off_first_publication_is_begun_anew(
+    tmp_path: Path, index: EdgeIndex
+) -> None:
+    store = EdgeStore(tmp_path)
+    with store.publication("docs", "") as publication:
+        publication.open_generation(manifest())
+        write(publication, "", [DOGS])
+
+    publish(store, [CATS])
+
+    assert [row.source_id for row in await index.rows("docs", "", "cats")] == ["cats"]
+    assert await index.rows("docs", "", "dogs") == []
