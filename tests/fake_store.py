@@ -37,9 +37,6 @@ class Stored:
 
     @property
     def kind(self) -> PointKind:
-        """
-        Return which of the two it is.
-        """
         return PointKind.CHUNK if self.chunk else PointKind.SECTION
 
     @property

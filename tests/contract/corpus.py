@@ -28,8 +28,10 @@ from assembler.model import (
     BorderKind,
     Chunk,
     FieldType,
+    Hit,
     Provenance,
     Section,
+    SectionHit,
 )
 from assembler.ports import ModelIdentity
 from assembler.scope import IndexVersion, ReadScope, Scope, VersionPolicy
@@ -213,6 +215,20 @@ async def read_scope(backend: Backend, *, policy: str = "ACTIVE", **asked: Any) 
     state = await backend.reading.resolve("docs", scope.tenant)
     version = scope.exactly or state.version
     return ReadScope("docs", version, state.schema.readers_required, scope)
+
+
+def hits_of(found: Sequence[Hit] | Sequence[SectionHit]) -> list[Hit]:
+    """
+    Return the results of a search for chunks.
+    """
+    return [hit for hit in found if isinstance(hit, Hit)]
+
+
+def section_keys_of(found: Sequence[Hit] | Sequence[SectionHit]) -> list[str]:
+    """
+    Return the results of a search for sections.
+    """
+    return [hit.section_key for hit in found if isinstance(hit, SectionHit)]
 
 
 async def sources_in(

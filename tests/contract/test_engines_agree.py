@@ -7,9 +7,10 @@ from __future__ import annotations
 import random
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -60,7 +61,7 @@ async def test_random_requests_are_answered_alike(both: list[Backend]) -> None:
     for _ in range(REQUESTS):
         text = " ".join(rng.choices(WORDS, k=rng.randint(1, 4)))
         limit = rng.choice([1, 3, 10, 40])
-        asked = {
+        asked: dict[str, Any] = {
             "tenant": rng.choice(["", "", "t"]),
             "principals": rng.choice([None, ("ann",), ("bob", "ann")]),
             "filter": rng.choice([Filter(), _random_filter(rng), _random_filter(rng)]),
@@ -73,7 +74,7 @@ async def test_random_requests_are_answered_alike(both: list[Backend]) -> None:
 
 
 async def _answers(
-    backend: Backend, text: str, limit: int, asked: dict[str, object]
+    backend: Backend, text: str, limit: int, asked: dict[str, Any]
 ) -> tuple[list[list[str]], list[list[float]]]:
     scope = await read_scope(backend, **asked)
     found = await backend.reading.search_text(
@@ -186,14 +187,14 @@ def test_a_filter_means_the_same_here_and_in_both_engines(
     ]
     shard.update(edge.UpdateOperation.upsert_points(points))
 
-    expected = {
-        number
-        for number, record in enumerate(records)
-        if wanted.accepts(lambda key, record=record: record.get(key.removeprefix("fields.")))
-    }
+    expected = {number for number, record in enumerate(records) if wanted.accepts(_look_up(record))}
 
     assert _passing(shard, edge_filter(wanted)) == expected
     assert _passing(shard, served_filter(qdrant_filter(wanted))) == expected
+
+
+def _look_up(record: dict[str, FieldValue]) -> Callable[[str], FieldValue]:
+    return lambda key: record.get(key.removeprefix("fields."))
 
 
 def _passing(shard: edge.EdgeShard, wanted: edge.Filter) -> set[int]:

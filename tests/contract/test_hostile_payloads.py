@@ -21,7 +21,7 @@ from adapters.store import IndexStore
 from assembler.model import PointKind
 from assembler.ports import DenseSearch, SparseSearch
 from assembler.scope import IndexVersion, ReadScope, Scope
-from tests.contract.corpus import DIMENSION, Source, manifest, publish
+from tests.contract.corpus import DIMENSION, Source, hits_of, manifest, publish
 from tests.fakes import hash_vector
 from tests.qdrant_server.server import TestServer
 
@@ -104,7 +104,7 @@ async def test_a_damaged_point_is_not_returned_but_counted(
     read = await stored.reading.sections(scope, [sections[0].section.key])
     texts = await stored.reading.chunk_texts(scope, [p.chunk.key for p in chunks])
 
-    assert [hit.chunk for hit in text] == [whole.chunk]
+    assert [hit.chunk for hit in hits_of(text)] == [whole.chunk]
     assert [hit.chunk for hit in dense] == [whole.chunk]
     if "section_key" not in broken:
         assert read == [] or "ordinal" not in broken
@@ -137,7 +137,7 @@ async def test_damaged_points_do_not_starve_a_search(stored: Stored) -> None:
     scope = ReadScope("docs", (await resolved(stored)), readers_required=False, asked=Scope())
     (hits,) = await stored.reading.search_text(scope, [SparseSearch("cats", PointKind.CHUNK, 3)])
 
-    assert [hit.chunk.key for hit in hits] == keys[55:58]
+    assert [hit.chunk.key for hit in hits_of(hits)] == keys[55:58]
     assert stored.reading.denied == {"damaged": 55}
 
 

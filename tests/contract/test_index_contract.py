@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from adapters.store import LedgerRow, Publication
-from assembler.errors import IndexUnavailable, IndexUnknown, IndexUnusable, VersionGone
+from adapters.store import Publication
+from assembler.errors import VersionGone
 from assembler.model import PointKind
 from assembler.ports import DenseSearch, SparseSearch
 from assembler.scope import IndexVersion
@@ -17,11 +17,12 @@ from assembler.span import Span
 from tests.contract.conftest import Backend
 from tests.contract.corpus import (
     DIMENSION,
-    MODEL,
     Source,
+    hits_of,
     manifest,
     publish,
     read_scope,
+    section_keys_of,
     sources_in,
     summary,
     write,
@@ -41,12 +42,16 @@ def replace_cats(backend: Backend, *, is_removed: bool = False) -> IndexVersion:
         publication.open_generation(manifest())
         revision = publication.ledger.revision + 1
         (old,) = [row for row in publication.ledger.rows if row.source_id == "cats"]
-        ends = {"to_rev": revision} if is_removed else {"active_to_rev": revision}
-        publication.end_version(old, **ends)
+        ended = replace(
+            old,
+            active_to_rev=old.active_to_rev if is_removed else revision,
+            to_rev=revision if is_removed else old.to_rev,
+        )
+        publication.end_version(old, active_to_rev=ended.active_to_rev, to_rev=ended.to_rev)
         kept = [row for row in publication.ledger.rows if row != old]
         new = write(publication, "", [NEWER_CATS])
         return publication.commit(
-            [*kept, replace(old, **ends), *new],
+            [*kept, ended, *new],
             readers_required=False,
             summary=summary(revision, added=1, ended=1),
         )
@@ -97,8 +102,8 @@ async def test_text_searches_find_chunks_and_sections(backend: Backend) -> None:
         ],
     )
 
-    assert [hit.chunk for hit in sticks] == [DOGS.points("", 1)[0][1].chunk]
-    assert [hit.section_key for hit in purrs] == [CATS.points("", 1)[1][1].section.key]
+    assert [hit.chunk for hit in hits_of(sticks)] == [DOGS.points("", 1)[0][1].chunk]
+    assert section_keys_of(purrs) == [CATS.points("", 1)[1][1].section.key]
     assert sticks[0].score > 0
     assert list(nothing) == []
 
@@ -128,7 +133,7 @@ async def test_ties_at_the_cut_are_decided_by_key(backend: Backend) -> None:
     )
 
     assert [hit.chunk.key for hit in dense] == keys[:7]
-    assert [hit.chunk.key for hit in sparse] == keys[:7]
+    assert [hit.chunk.key for hit in hits_of(sparse)] == keys[:7]
 
 
 async def test_a_revision_reads_the_same_after_the_next_one(backend: Backend) -> None:
@@ -245,21 +250,6 @@ async def test_a_generation_that_is_not_there_is_gone(backend: Backend) -> None:
         await backend.reading.sections(scope, ["a"])
 
 
-async def test_vectors_are_reused_while_the_model_stays(backend: Backend) -> None:
-    publish(backend.store, [CATS, DOGS])
-    chunks = CATS.points("", 1)[0]
-
-    with backend.store.publication("docs", "") as publication:
-        found = publication.reusable_vectors("cats")
-        assert found.keys() == {point.input_sha256 for point in chunks}
-        for point in chunks:
-            assert found[point.input_sha256] == pytest.approx(point.vector, abs=1e-6)
-        publication.open_generation(manifest(chunker="2"))
-        assert publication.reusable_vectors("cats").keys() == found.keys()
-        publication.open_generation(manifest(model=replace(MODEL, sha256="1" * 64)))
-        assert publication.reusable_vectors("cats") == {}
-
-
 async def test_what_does_not_exist_is_not_returned(backend: Backend) -> None:
     publish(backend.store, [CATS])
     scope = await read_scope(backend)
@@ -292,82 +282,3 @@ async def test_a_tenant_that_never_published_has_an_empty_part(backend: Backend)
     scope = await read_scope(backend, tenant="b")
     assert await sources_in(backend, scope, [CATS], tenant="a") == set()
     assert await backend.reading.rows("docs", "b", "cats") == []
-
-
-async def test_an_unknown_or_malformed_index_is_unknown(backend: Backend) -> None:
-    publish(backend.store, [CATS])
-
-    for name in ("other", "../docs", "Docs", "", "x" * 41, "docs__ledger"):
-        with pytest.raises(IndexUnknown):
-            await backend.reading.resolve(name, "")
-
-
-async def test_a_malformed_name_is_not_written(backend: Backend) -> None:
-    for name in ("../docs", "Docs", "", "x" * 41):
-        with pytest.raises(IndexUnusable), backend.store.publication(name, ""):
-            pass
-
-
-async def test_a_change_that_was_never_committed_makes_no_index(backend: Backend) -> None:
-    with backend.store.publication("docs", "") as publication:
-        publication.open_generation(manifest())
-
-    with pytest.raises(IndexUnknown):
-        await backend.reading.resolve("docs", "")
-    assert backend.store.listings() == []
-
-
-async def test_a_second_writer_is_refused(backend: Backend) -> None:
-    publish(backend.store, [CATS])
-
-    with (
-        backend.store.publication("docs", ""),
-        pytest.raises(IndexUnavailable, match="being written"),
-        backend.store.publication("docs", ""),
-    ):
-        pass
-
-    publish(backend.store, [DOGS])
-
-
-async def test_points_of_another_tenant_or_revision_are_refused(backend: Backend) -> None:
-    publish(backend.store, [CATS])
-
-    with backend.store.publication("docs", "") as publication:
-        publication.open_generation(manifest())
-        for tenant, revision in (("b", 2), ("", 1)):
-            with pytest.raises(ValueError, match="tenant"):
-                publication.write(*DOGS.points(tenant, revision))
-
-
-async def test_listings_show_manifest_and_ledger_by_tenant(backend: Backend) -> None:
-    publish(backend.store, [CATS], tenant="a")
-    publish(backend.store, [CATS, DOGS], tenant="b")
-    publish(backend.store, [DOGS], index="other", tenant="a")
-
-    listed = backend.store.listings()
-
-    assert [(entry.name, entry.tenant) for entry in listed] == [
-        ("docs", "a"),
-        ("docs", "b"),
-        ("other", "a"),
-    ]
-    assert all(entry.manifest == manifest() for entry in listed)
-    assert [row.source_id for row in listed[1].ledger.rows] == ["cats", "dogs"]
-    assert [s.revision for s in listed[1].ledger.revisions] == [1]
-    assert [entry.name for entry in backend.store.listings("b")] == ["docs"]
-
-
-async def test_the_ledger_comes_back_as_it_was_committed(backend: Backend) -> None:
-    publish(backend.store, [replace(CATS, readers=("ann", "bob"))])
-    with backend.store.publication("docs", "") as publication:
-        rows: tuple[LedgerRow, ...] = publication.ledger.rows
-        assert rows == (replace(CATS, readers=("ann", "bob")).row(1),)
-        assert publication.manifest == manifest()
-        publication.open_generation(manifest())
-        publication.commit((), readers_required=True, summary=summary(2))
-
-    (listed,) = backend.store.listings()
-    assert listed.ledger.rows == ()
-    assert listed.ledger.readers_required
-    assert [entry.revision for entry in listed.ledger.revisions] == [1, 2]

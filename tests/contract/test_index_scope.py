@@ -5,6 +5,7 @@ What a scope lets through, in every backend alike.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,17 @@ from assembler.model import PointKind
 from assembler.ports import DenseSearch, SparseSearch
 from assembler.scope import Pin
 from tests.contract.conftest import Backend
-from tests.contract.corpus import DIMENSION, Source, manifest, publish, read_scope, summary, write
+from tests.contract.corpus import (
+    DIMENSION,
+    Source,
+    hits_of,
+    manifest,
+    publish,
+    read_scope,
+    section_keys_of,
+    summary,
+    write,
+)
 from tests.fakes import hash_vector
 
 BODY = ("Cats sleep here. They purr.",)
@@ -37,7 +48,7 @@ NOBODY = Source("nobody", BODY, readers=(), fields={"tags": (), "year": 2024, "o
 ALL = [OPEN, ANN, NOBODY]
 
 
-async def seen(backend: Backend, **asked: object) -> set[str]:
+async def seen(backend: Backend, **asked: Any) -> set[str]:
     """
     Return the sources that every kind of read sees, which have to agree.
     """
@@ -55,8 +66,8 @@ async def seen(backend: Backend, **asked: object) -> set[str]:
     found = await backend.reading.chunks(scope, list(chunk_keys))
     texts = await backend.reading.chunk_texts(scope, list(chunk_keys))
     views = [
-        {hit.chunk.provenance.source_id for hit in chunks},
-        {section_keys[hit.section_key] for hit in sections},
+        {hit.chunk.provenance.source_id for hit in hits_of(chunks)},
+        {section_keys[key] for key in section_keys_of(sections)},
         {hit.chunk.provenance.source_id for hit in dense},
         {section.provenance.source_id for section in read},
         {chunk.provenance.source_id for chunk in found},
@@ -112,7 +123,7 @@ async def test_filters(backend: Backend, field: str, test: Test, expected: set[s
     publish(backend.store, ALL)
     condition = Condition(f"fields.{field}", test)
     everyone = {"open", "ann", "nobody"}
-    asked = {"principals": ("ann",)}
+    asked: dict[str, Any] = {"principals": ("ann",)}
 
     assert await seen(backend, filter=Filter(all_of=(condition,)), **asked) == expected
     assert await seen(backend, filter=Filter(any_of=(condition,)), **asked) == expected
@@ -190,7 +201,7 @@ async def test_pinned_versions_are_read_whether_active_or_not(backend: Backend) 
         (hits,) = await backend.reading.search_text(
             scope, [SparseSearch("cats", PointKind.CHUNK, 9)]
         )
-        return {hit.chunk.provenance.version for hit in hits}
+        return {hit.chunk.provenance.version for hit in hits_of(hits)}
 
     assert await versions("ACTIVE") == {"v2"}
     assert await versions("ALL") == {"v1", "v2"}

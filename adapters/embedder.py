@@ -1,0 +1,176 @@
+"""
+An exported sentence-transformers model, served by ONNX Runtime.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import unicodedata
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import onnxruntime as ort
+from tokenizers import Encoding, Tokenizer
+
+from adapters.model_files import TOKENIZER, WEIGHTS, read_description
+from adapters.store import EmbeddingSpec
+from assembler.errors import EmbedderUnavailable, InvalidRequest
+from assembler.ports import ModelIdentity, Vector
+
+BATCH_TEXTS = 32
+
+Floats = npt.NDArray[np.float32]
+
+
+class OnnxEmbedder:
+    """
+    Embeds queries for serving and documents for indexing; never cuts a text.
+
+    What is embedded is NFC; one query alone is one forward pass of batch size 1.
+    """
+
+    def __init__(self, folder: Path, *, threads: int = 2) -> None:
+        """
+        Load the model.
+
+        Args:
+            folder: As `context-assembler model export` writes it.
+            threads: Threads of one forward pass.
+
+        Raises:
+            EmbedderUnavailable: The folder is missing or damaged.
+        """
+        description = read_description(folder)
+        self._spec = description.spec
+        try:
+            self._tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
+            self._session = ort.InferenceSession(
+                str(folder / WEIGHTS), _options(threads), providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # both libraries raise bare exceptions of their own
+            raise EmbedderUnavailable(f"model folder {folder} cannot be loaded: {error}") from error
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        self._inputs = [one.name for one in self._session.get_inputs()]
+
+    @property
+    def identity(self) -> ModelIdentity:
+        """
+        Return which model this is.
+        """
+        return self._spec.model
+
+    @property
+    def spec(self) -> EmbeddingSpec:
+        """
+        Return how texts become vectors.
+        """
+        return self._spec
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """
+        Return one normalised vector per query.
+
+        Raises:
+            InvalidRequest: A query has more tokens than the model takes.
+        """
+        return await asyncio.to_thread(self._embed_queries, texts)
+
+    def count(self, text: str) -> int:
+        """
+        Return the model's tokens of a document, prefix and special tokens included.
+        """
+        return len(self._encoded(self._spec.prefix + text).ids)
+
+    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        """
+        Return the code point range of each token of a text, special tokens left out.
+        """
+        offsets: Sequence[tuple[int, int]] = self._tokenizer.encode(
+            text, add_special_tokens=False
+        ).offsets
+        return offsets
+
+    def embed_documents(
+        self, texts: Sequence[str], progress: Callable[[int], None] | None = None
+    ) -> list[Vector]:
+        """
+        Return one normalised vector per document, in the given order.
+
+        Args:
+            texts: The exact embedding inputs.
+            progress: Told how many more are done, after each batch.
+
+        Raises:
+            ValueError: A text has more tokens than the model takes.
+        """
+        encoded = [self._encoded(self._spec.prefix + text) for text in texts]
+        for number, one in enumerate(encoded):
+            if len(one.ids) > self._spec.max_tokens:
+                msg = f"text {number} has {len(one.ids)} tokens, the model takes {self._spec.max_tokens}"
+                raise ValueError(msg)
+        order = sorted(range(len(encoded)), key=lambda number: len(encoded[number].ids))
+        vectors: list[Vector] = [()] * len(encoded)
+        for start in range(0, len(order), BATCH_TEXTS):
+            batch = order[start : start + BATCH_TEXTS]
+            made = self._forward([encoded[number].ids for number in batch])
+            for number, vector in zip(batch, made, strict=True):
+                vectors[number] = vector.tolist()
+            if progress is not None:
+                progress(len(batch))
+        return vectors
+
+    def _embed_queries(self, texts: Sequence[str]) -> list[Vector]:
+        vectors: list[Vector] = []
+        for number, text in enumerate(texts):
+            ids = self._encoded(self._spec.query_prefix + text).ids
+            if len(ids) > self._spec.max_tokens:
+                raise InvalidRequest(
+                    f"queries[{number}].text",
+                    f"has {len(ids)} tokens of the embedding model, which takes "
+                    f"{self._spec.max_tokens}; shorten it, split it, or send a vector",
+                )
+            vectors.append(self._forward([ids])[0].tolist())
+        return vectors
+
+    def _encoded(self, text: str) -> Encoding:
+        return self._tokenizer.encode(unicodedata.normalize("NFC", _encodable(text)))
+
+    def _forward(self, rows: Sequence[Sequence[int]]) -> Floats:
+        width = max(len(row) for row in rows)
+        ids = np.zeros((len(rows), width), dtype=np.int64)
+        mask = np.zeros((len(rows), width), dtype=np.int64)
+        for number, row in enumerate(rows):
+            ids[number, : len(row)] = row
+            mask[number, : len(row)] = 1
+        feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        hidden = self._session.run(None, {name: feeds[name] for name in self._inputs})[0]
+        return _pooled(np.asarray(hidden, dtype=np.float32), mask, self._spec)
+
+
+def _pooled(hidden: Floats, mask: npt.NDArray[np.int64], spec: EmbeddingSpec) -> Floats:
+    if spec.pooling == "cls":
+        pooled = hidden[:, 0]
+    else:
+        weights = mask[:, :, None].astype(np.float32)
+        pooled = (hidden * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1e-9)
+    if spec.normalised:
+        pooled = pooled / np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-12)
+    return np.asarray(pooled, dtype=np.float32)
+
+
+def _encodable(text: str) -> str:
+    """
+    Return the text with lone surrogates, which no tokenizer takes, as replacement characters.
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _options(threads: int) -> ort.SessionOptions:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    return options

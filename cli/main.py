@@ -1,0 +1,76 @@
+"""
+`context-assembler`: index, serve, ask, and look at what is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+
+from assembler.errors import ContextAssemblerError
+from cli import ask, demo, index, look, model
+from contextassembler.client import ContextAssemblerCallError
+from server.lifecycle import serve as run_server
+from server.settings import Settings
+
+app = typer.Typer(
+    name="context-assembler",
+    help="Assemble the best context for a question under an exact token budget.\n\n"
+    "First `index` some documents, then `serve`, then `ask`. `demo` does all three. "
+    "Settings come from the environment (CONTEXT_ASSEMBLER_…, see `serve --help`).",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.command("index")(index.index)
+app.add_typer(index.indexes, name="indexes")
+app.add_typer(model.app, name="model")
+app.command("ask")(ask.ask)
+app.command("source")(look.source)
+app.command("tokenizers")(look.tokenizers)
+app.command("count")(look.count)
+app.command("demo")(demo.demo)
+
+
+def _settings_help() -> str:
+    lines = [
+        f"CONTEXT_ASSEMBLER_{name.upper()}: {field.description} Default: {field.default}."
+        for name, field in Settings.model_fields.items()
+    ]
+    return "Serve until SIGTERM. Settings, from the environment:\n\n" + "\n\n".join(lines)
+
+
+@app.command("serve", help=_settings_help())
+def serve() -> None:
+    """
+    Serve until SIGTERM.
+    """
+    asyncio.run(run_server(Settings()))
+
+
+def main() -> None:
+    """
+    Run the command line; errors that a person can act on are one line and exit code 1.
+    """
+    try:
+        app()
+    except ValidationError as error:
+        for problem in error.errors():
+            name = "_".join(str(part) for part in problem["loc"]).upper() or "SETTINGS"
+            _complain(f"CONTEXT_ASSEMBLER_{name}: {problem['msg']}")
+        sys.exit(2)
+    except (ContextAssemblerError, ContextAssemblerCallError, OSError) as error:
+        _complain(str(error))
+        sys.exit(1)
+
+
+def _complain(message: str) -> None:
+    Console(stderr=True, highlight=False).print(f"[bold red]error[/]: {_plain(message)}")
+
+
+def _plain(text: str) -> str:
+    return text.replace("[", r"\[")

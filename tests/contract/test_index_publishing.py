@@ -1,0 +1,111 @@
+"""
+How every backend is written: names, writers, ledgers and listings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from adapters.store import LedgerRow
+from assembler.errors import IndexUnavailable, IndexUnknown, IndexUnusable
+from tests.contract.conftest import Backend
+from tests.contract.corpus import MODEL, Source, manifest, publish, summary
+
+CATS = Source("cats", ("Cats sleep all day. Cats hunt at night.", "A cat purrs. It is content."))
+DOGS = Source("dogs", ("Dogs bark at cats. Dogs fetch sticks.",))
+
+
+async def test_an_unknown_or_malformed_index_is_unknown(backend: Backend) -> None:
+    publish(backend.store, [CATS])
+
+    for name in ("other", "../docs", "Docs", "", "x" * 41, "docs__ledger"):
+        with pytest.raises(IndexUnknown):
+            await backend.reading.resolve(name, "")
+
+
+async def test_a_malformed_name_is_not_written(backend: Backend) -> None:
+    for name in ("../docs", "Docs", "", "x" * 41):
+        with pytest.raises(IndexUnusable), backend.store.publication(name, ""):
+            pass
+
+
+async def test_a_change_that_was_never_committed_makes_no_index(backend: Backend) -> None:
+    with backend.store.publication("docs", "") as publication:
+        publication.open_generation(manifest())
+
+    with pytest.raises(IndexUnknown):
+        await backend.reading.resolve("docs", "")
+    assert backend.store.listings() == []
+
+
+async def test_a_second_writer_is_refused(backend: Backend) -> None:
+    publish(backend.store, [CATS])
+
+    with (
+        backend.store.publication("docs", ""),
+        pytest.raises(IndexUnavailable, match="being written"),
+        backend.store.publication("docs", ""),
+    ):
+        pass
+
+    publish(backend.store, [DOGS])
+
+
+async def test_points_of_another_tenant_or_revision_are_refused(backend: Backend) -> None:
+    publish(backend.store, [CATS])
+
+    with backend.store.publication("docs", "") as publication:
+        publication.open_generation(manifest())
+        for tenant, revision in (("b", 2), ("", 1)):
+            with pytest.raises(ValueError, match="tenant"):
+                publication.write(*DOGS.points(tenant, revision))
+
+
+async def test_listings_show_manifest_and_ledger_by_tenant(backend: Backend) -> None:
+    publish(backend.store, [CATS], tenant="a")
+    publish(backend.store, [CATS, DOGS], tenant="b")
+    publish(backend.store, [DOGS], index="other", tenant="a")
+
+    listed = backend.store.listings()
+
+    assert [(entry.name, entry.tenant) for entry in listed] == [
+        ("docs", "a"),
+        ("docs", "b"),
+        ("other", "a"),
+    ]
+    assert all(entry.manifest == manifest() for entry in listed)
+    assert [row.source_id for row in listed[1].ledger.rows] == ["cats", "dogs"]
+    assert [s.revision for s in listed[1].ledger.revisions] == [1]
+    assert [entry.name for entry in backend.store.listings("b")] == ["docs"]
+
+
+async def test_the_ledger_comes_back_as_it_was_committed(backend: Backend) -> None:
+    publish(backend.store, [replace(CATS, readers=("ann", "bob"))])
+    with backend.store.publication("docs", "") as publication:
+        rows: tuple[LedgerRow, ...] = publication.ledger.rows
+        assert rows == (replace(CATS, readers=("ann", "bob")).row(1),)
+        assert publication.manifest == manifest()
+        publication.open_generation(manifest())
+        publication.commit((), readers_required=True, summary=summary(2))
+
+    (listed,) = backend.store.listings()
+    assert listed.ledger.rows == ()
+    assert listed.ledger.readers_required
+    assert [entry.revision for entry in listed.ledger.revisions] == [1, 2]
+
+
+async def test_vectors_are_reused_while_the_model_stays(backend: Backend) -> None:
+    publish(backend.store, [CATS, DOGS])
+    chunks = CATS.points("", 1)[0]
+
+    with backend.store.publication("docs", "") as publication:
+        found = publication.reusable_vectors("cats")
+        assert found.keys() == {point.input_sha256 for point in chunks}
+        for point in chunks:
+            assert found[point.input_sha256] == pytest.approx(point.vector, abs=1e-6)
+        publication.open_generation(manifest(chunker="2"))
+        assert publication.reusable_vectors("cats").keys() == found.keys()
+        publication.open_generation(manifest(model=replace(MODEL, sha256="1" * 64)))
+        assert publication.reusable_vectors("cats") == {}
