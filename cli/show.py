@@ -40,12 +40,16 @@ def _citations(console: Console, context: pb.AssembledContext) -> None:
         return
     table = Table("marker", "source", "version", "characters", "tokens", "notes", title="citations")
     for passage in context.passages:
-        notes = ", ".join(pb.Note.Name(note).removeprefix("NOTE_").lower() for note in passage.notes)
+        notes = ", ".join(
+            pb.Note.Name(note).removeprefix("NOTE_").lower() for note in passage.notes
+        )
         for position, source in enumerate(passage.sources):
             ranges = ", ".join(f"{span.source.start}-{span.source.end}" for span in source.spans)
             state = pb.SourceState.Name(source.state).removeprefix("SOURCE_STATE_").lower()
-            version = source.version if source.state == pb.SOURCE_STATE_CURRENT else (
-                f"{source.version} ({state})"
+            version = (
+                source.version
+                if source.state == pb.SOURCE_STATE_CURRENT
+                else (f"{source.version} ({state})")
             )
             table.add_row(
                 escape(passage.marker) if position == 0 else "  same text",
@@ -86,7 +90,9 @@ def _dispositions(console: Console, context: pb.AssembledContext, *, has_list: b
     console.print(f"candidates  {account.candidates}: " + ", ".join(counts))
     if not has_list:
         return
-    table = Table("rank", "source", "characters", "score", "disposition", "notes", title="candidates")
+    table = Table(
+        "rank", "source", "characters", "score", "disposition", "notes", title="candidates"
+    )
     for rank, one in enumerate(account.list[:SHOWN_CANDIDATES]):
         score = next((s.value for s in one.scores if s.signal == pb.SIGNAL_FUSED), 0.0)
         table.add_row(
