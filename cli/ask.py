@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 from google.protobuf.json_format import MessageToJson
@@ -65,7 +66,7 @@ def ask(
     show_context(Console(), context, has_list=explain)
 
 
-def chosen(text: str, option: str, values: list[tuple[str, int]]) -> int:
+def chosen(text: str, option: str, values: Sequence[tuple[str, Any]]) -> Any:
     """
     Return the number of an enum value that is named by its last word.
     """

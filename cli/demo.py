@@ -1,0 +1,11 @@
+"""
+`context-assembler demo`.
+"""
+
+from __future__ import annotations
+
+
+def demo() -> None:
+    """
+    Show it.
+    """

@@ -1,0 +1,182 @@
+"""
+`context-assembler index` and `indexes`: write indexes and list them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from adapters.embedder import OnnxEmbedder
+from adapters.model_export import export_model
+from adapters.model_files import DESCRIPTION
+from assembler.errors import InvalidRequest
+from assembler.model import FieldType
+from cli.options import TenantName
+from indexer.index import DEFAULT_SET, IndexRequest, Summary, run_index
+from server.bootstrap import make_store
+from server.settings import Settings
+
+indexes = typer.Typer(help="The indexes that are there.", no_args_is_help=True)
+SHOWN_WARNINGS = 5
+
+
+@indexes.callback()
+def group() -> None:
+    """
+    The indexes that are there.
+    """
+
+
+def index(
+    name: Annotated[str, typer.Option("--index", help="Name, [a-z0-9-]{1,40}.")],
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Files and folders: the full desired state.")
+    ] = None,
+    tenant: TenantName = "",
+    version: Annotated[str | None, typer.Option(help="Label of every file's version.")] = None,
+    language: Annotated[
+        str | None, typer.Option(help="Of every file: BCP 47 or English name. Default: detected.")
+    ] = None,
+    sources: Annotated[
+        Path | None,
+        typer.Option(
+            help="JSON lines: path, and source_id, version, active, title, uri, media_type, "
+            "language, readers, metadata."
+        ),
+    ] = None,
+    source_set: Annotated[str, typer.Option(help="The set whose state this is.")] = DEFAULT_SET,
+    field: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Filterable metadata, name:type (keyword, keyword_list, bool, int64, "
+            "timestamp); repeatable. Default: as the index has it."
+        ),
+    ] = None,
+    upsert: Annotated[bool, typer.Option(help="Add or replace; leave the other sources.")] = False,
+    remove: Annotated[list[str] | None, typer.Option(help="Source to end; repeatable.")] = None,
+    keep_versions: Annotated[
+        int, typer.Option(min=0, help="Earlier versions that stay readable.")
+    ] = 0,
+    readers: Annotated[
+        str | None, typer.Option(help="required or optional. Default: required once one is named.")
+    ] = None,
+) -> None:
+    """
+    Index files: what is new or changed is written, what is missing ends, the rest is carried over.
+    """
+    request = IndexRequest(
+        index=name,
+        paths=tuple(paths or ()),
+        tenant=tenant,
+        version=version,
+        language=language,
+        sources_file=sources,
+        source_set=source_set,
+        schema=_schema(field),
+        upsert=upsert,
+        remove=tuple(remove or ()),
+        keep_versions=keep_versions,
+        readers_required=None if readers is None else readers == "required",
+    )
+    if not request.paths and not request.remove:
+        raise InvalidRequest("paths", "are missing; name files or folders, or --remove a source")
+    show_summary(Console(), index_paths(request, Settings(), Console(stderr=True)))
+
+
+def index_paths(request: IndexRequest, settings: Settings, console: Console) -> Summary:
+    """
+    Run the indexer with a progress bar; the embedding model is exported first where it is missing.
+    """
+    if not (settings.model_dir / DESCRIPTION).exists():
+        console.print(f"exporting the embedding model to {settings.model_dir}")
+        export_model(None, settings.model_dir)
+    embedder = OnnxEmbedder(settings.model_dir, threads=settings.embed_threads)
+    columns = (
+        TextColumn("{task.description:>10}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def show(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage)
+            bars.update(tasks[stage], completed=done, total=total)
+
+        return run_index(request, make_store(settings), embedder, show)
+
+
+def show_summary(console: Console, summary: Summary) -> None:
+    """
+    Print what a run did, and every file that it could not read.
+    """
+    for one in summary.unreadable:
+        console.print(f"[yellow]not read[/] {one}", markup=True, highlight=False)
+    for warning in summary.warnings[:SHOWN_WARNINGS]:
+        console.print(f"[yellow]warning[/] {warning}", highlight=False)
+    if len(summary.warnings) > SHOWN_WARNINGS:
+        console.print(
+            f"[yellow]warning[/] the same of {len(summary.warnings) - SHOWN_WARNINGS} more"
+        )
+    if not summary.is_published:
+        console.print(f"nothing changed; index version {summary.index_version or 'none'}")
+        return
+    console.print(
+        f"index version [bold]{summary.index_version}[/]: {summary.documents} documents "
+        f"({summary.written} written, {summary.unchanged} unchanged, {summary.ended} ended), "
+        f"{summary.sections} sections, {summary.chunks} chunks, {summary.tokens} tokens, "
+        f"{summary.embedded} embedded, {summary.reused} reused, {summary.seconds:.1f} s",
+        highlight=False,
+    )
+
+
+@indexes.command("list")
+def list_indexes(
+    tenant: Annotated[str | None, typer.Option(help="Only this tenant. Default: all.")] = None,
+) -> None:
+    """
+    List the indexes with their version, sources, chunks, model and filterable fields.
+    """
+    table = Table("index", "tenant", "version", "sources", "chunks", "languages", "model", "fields")
+    for one in sorted(make_store(Settings()).listings(tenant), key=lambda item: item.name):
+        ledger = one.ledger
+        live = [row for row in ledger.rows if ledger.revision < row.to_rev]
+        table.add_row(
+            one.name,
+            one.tenant or "(empty)",
+            f"{ledger.generation}.{ledger.revision}",
+            str(len(live)),
+            str(sum(row.chunks for row in live)),
+            ", ".join(sorted({row.language for row in live if row.language})),
+            one.manifest.embedding.model.name,
+            ", ".join(f"{name}:{kind.value}" for name, kind in sorted(one.manifest.fields.items())),
+        )
+    Console().print(table)
+
+
+def _schema(fields: list[str] | None) -> dict[str, FieldType] | None:
+    if fields is None:
+        return None
+    schema = {}
+    for text in fields:
+        name, _, kind = text.partition(":")
+        known = {one.value: one for one in FieldType}
+        if not name or kind not in known:
+            raise InvalidRequest("field", f"{text!r} is not name:type; types: {', '.join(known)}")
+        schema[name] = known[kind]
+    return schema

@@ -1,0 +1,117 @@
+"""
+Where a text may be cut: paragraph and sentence starts, and forced places in overlong sentences.
+"""
+
+from __future__ import annotations
+
+import re
+
+import regex
+import sentencex
+
+from assembler.model import Border, BorderKind
+from assembler.span import Span
+from indexer.ruler import Ruler
+
+_PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
+_LINE = re.compile(r"\n+")
+_GRAPHEME = regex.compile(r"\X")
+_LISTED = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|\||#{1,6}\s|>|```|~~~)")
+GRAPHEMES_LOOKED_BACK = 64
+LEAST_CLUSTERS = 4
+
+
+def find_borders(
+    text: str, language: str, ruler: Ruler, most_tokens: int, *, is_code: bool
+) -> tuple[Border, ...]:
+    """
+    Return every border of a source text in order, the start of the text not included.
+
+    Args:
+        text: The whole source text.
+        language: BCP 47 tag; "" for unknown.
+        ruler: Token lengths in the text.
+        most_tokens: Sentences longer than this get forced borders.
+        is_code: Every line is a sentence.
+    """
+    paragraphs = [match.end() for match in _PARAGRAPH.finditer(text) if match.end() < len(text)]
+    kinds = dict.fromkeys(paragraphs, BorderKind.PARAGRAPH)
+    edges = [0, *paragraphs, len(text)]
+    for start, end in zip(edges, edges[1:], strict=False):
+        for offset in _sentences(text, start, end, language, is_code=is_code):
+            kinds.setdefault(offset, BorderKind.SENTENCE)
+    kinds.pop(0, None)
+    whole = [0, *sorted(kinds), len(text)]
+    for start, end in zip(whole, whole[1:], strict=False):
+        for offset in _forced(text, Span(start, end), ruler, most_tokens):
+            kinds.setdefault(offset, BorderKind.FORCED)
+    return tuple(Border(offset, kinds[offset]) for offset in sorted(kinds))
+
+
+def _sentences(text: str, start: int, end: int, language: str, *, is_code: bool) -> list[int]:
+    paragraph = text[start:end]
+    lines = [
+        0,
+        *(match.end() for match in _LINE.finditer(paragraph) if match.end() < len(paragraph)),
+    ]
+    if is_code:
+        return [start + line for line in lines]
+    listed = [line for line in lines if _LISTED.match(paragraph, line)]
+    starts = set(listed)
+    # a line that follows a listed one and is not part of it begins a sentence of its own
+    if listed:
+        starts.update(lines)
+    cuts = sorted({0, *starts, len(paragraph)})
+    offsets: list[int] = []
+    for low, high in zip(cuts, cuts[1:], strict=False):
+        offsets.append(start + low)
+        position, found = low, []
+        for sentence in sentencex.segment(language or "en", paragraph[low:high]):
+            if position > low and sentence.strip():
+                found.append(start + position)
+            position += len(sentence)
+        if position == high:
+            offsets += found
+    return offsets
+
+
+def _forced(text: str, sentence: Span, ruler: Ruler, most_tokens: int) -> list[int]:
+    """
+    Return cuts that leave pieces of at most so many tokens, at words where there are any.
+    """
+    cuts: list[int] = []
+    start = sentence.start
+    while ruler.tokens(Span(start, sentence.end)) > most_tokens:
+        reach = ruler.reach(start, most_tokens, sentence.end)
+        cut = _word_start(text, start, reach) or _grapheme_start(text, start, reach)
+        if cut <= start or cut >= sentence.end:
+            break
+        cuts.append(cut)
+        start = cut
+    return cuts
+
+
+def _word_start(text: str, start: int, reach: int) -> int | None:
+    """
+    Return the last word's start in the second half of the piece, or None where there is none.
+    """
+    for offset in range(reach, (start + reach) // 2, -1):
+        if text[offset - 1].isspace() and offset < len(text) and not text[offset].isspace():
+            return offset
+    return None
+
+
+def _grapheme_start(text: str, start: int, reach: int) -> int:
+    """
+    Return the last grapheme cluster's start that is not beyond the reach.
+    """
+    low = max(start, reach - GRAPHEMES_LOOKED_BACK)
+    clusters = _clusters(text, low, reach)
+    if low > start and len(clusters) < LEAST_CLUSTERS:  # one cluster reaches back beyond `low`
+        clusters = _clusters(text, start, reach)
+    inside = [offset for offset in clusters[1:] if offset <= reach]
+    return inside[-1] if inside else reach
+
+
+def _clusters(text: str, low: int, reach: int) -> list[int]:
+    return [match.start() for match in _GRAPHEME.finditer(text, low, reach + GRAPHEMES_LOOKED_BACK)]

@@ -1,0 +1,67 @@
+"""
+Cut a range at its best borders into pieces of a limited number of tokens.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+from assembler.model import Border, BorderKind
+from assembler.span import Span
+from indexer.ruler import Ruler
+
+LEAST_FILLED = 0.5
+"""A paragraph border is preferred to a later sentence border when so much of a piece is full."""
+
+
+class Cutter:
+    """
+    Cuts one source text.
+    """
+
+    def __init__(self, borders: Sequence[Border], ruler: Ruler) -> None:
+        self._borders = borders
+        self._offsets = [border.offset for border in borders]
+        self._ruler = ruler
+
+    def within(self, span: Span) -> tuple[Border, ...]:
+        """
+        Return the borders strictly inside a range.
+        """
+        low = bisect_right(self._offsets, span.start)
+        high = bisect_left(self._offsets, span.end)
+        return tuple(self._borders[low:high])
+
+    def cut(self, span: Span, most_tokens: int) -> list[Span]:
+        """
+        Return touching pieces that together are the range, each of at most so many tokens.
+
+        Cut at a paragraph where that leaves no small piece, else at a sentence, else at a forced
+        border; where even those are too far apart, at the reach of the limit.
+        """
+        pieces: list[Span] = []
+        start = span.start
+        while self._ruler.tokens(Span(start, span.end)) > most_tokens:
+            end = self._end(start, span.end, most_tokens)
+            pieces.append(Span(start, end))
+            start = end
+        pieces.append(Span(start, span.end))
+        return pieces
+
+    def _end(self, start: int, end: int, most_tokens: int) -> int:
+        reach = min(self._ruler.reach(start, most_tokens, end), end - 1)
+        low = bisect_right(self._offsets, start)
+        high = bisect_right(self._offsets, reach)
+        candidates = self._borders[low:high]
+        by_kind = {border.kind: border.offset for border in candidates}
+        paragraph = by_kind.get(BorderKind.PARAGRAPH)
+        if paragraph is not None:
+            filled = self._ruler.tokens(Span(start, paragraph))
+            if filled >= LEAST_FILLED * most_tokens:
+                return paragraph
+        whole = [one for one in (paragraph, by_kind.get(BorderKind.SENTENCE)) if one is not None]
+        if whole:
+            return max(whole)
+        forced = by_kind.get(BorderKind.FORCED)
+        return forced if forced is not None else max(reach, start + 1)

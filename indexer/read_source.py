@@ -1,0 +1,110 @@
+"""
+Bytes to source text: decoded, line ends made `\\n`, a byte order mark removed, nothing else.
+"""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+from pathlib import Path
+
+from bs4 import BeautifulSoup
+from markdownify import MarkdownConverter
+
+MOST_BYTES = 50_000_000
+SURROGATES = ("\ud800", "\udfff")
+
+MEDIA_TYPES = {
+    ".md": "text/markdown",
+    ".markdown": "text/markdown",
+    ".txt": "text/plain",
+    ".text": "text/plain",
+    ".html": "text/html",
+    ".htm": "text/html",
+    ".rst": "text/x-rst",
+}
+CODE_SUFFIXES = frozenset(
+    ".py .pyi .rs .js .mjs .ts .tsx .jsx .go .java .kt .c .h .cc .cpp .hpp .cs .rb .php .swift "
+    ".scala .sh .sql .css .lua .pl .r .toml .yaml .yml .json .ini .cfg .proto".split()
+)
+CODE = "text/x-code"
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable(Exception):  # noqa: N818 - it is a finding of a run, not a fault of ours
+    """
+    A file that cannot become a source, and why.
+    """
+
+    path: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+def media_type_of(path: Path) -> str | None:
+    """
+    Return the media type by suffix; None where the suffix is not one of text.
+    """
+    suffix = path.suffix.lower()
+    if suffix in MEDIA_TYPES:
+        return MEDIA_TYPES[suffix]
+    return CODE if suffix in CODE_SUFFIXES else None
+
+
+def read_source(path: Path, media_type: str, most_bytes: int = MOST_BYTES) -> str:
+    """
+    Return the source text of a file: offsets count in exactly this.
+
+    HTML becomes the converter's Markdown. A NUL among text is kept; a file that is not UTF-8 (or
+    UTF-16 with a byte order mark), or that is empty, is refused.
+
+    Raises:
+        Unreadable: Says why.
+    """
+    name = str(path)
+    try:
+        size = path.stat().st_size
+        if size > most_bytes:
+            raise Unreadable(
+                name,
+                f"has {size} bytes; at most {most_bytes} are read, split it or raise the limit",
+            )
+        content = path.read_bytes()
+    except OSError as error:
+        raise Unreadable(name, error.strerror or type(error).__name__) from error
+    text = _decoded(content, name).replace("\r\n", "\n").replace("\r", "\n")
+    if media_type == "text/html":
+        text = _markdown(text)
+    if not text.strip("\x00 \t\n\f\v\u00a0\ufeff"):
+        raise Unreadable(name, "is empty")
+    return text
+
+
+def _decoded(content: bytes, name: str) -> str:
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    else:
+        encoding = "utf-8-sig"
+        if content.count(0) > max(len(content) // 100, 1):
+            raise Unreadable(name, "is binary; only text is indexed")
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise Unreadable(
+            name, f"is not {encoding.removesuffix('-sig')} at byte {error.start}; convert it first"
+        ) from error
+
+
+class _Converter(MarkdownConverter):
+    pass
+
+
+def _markdown(html: str) -> str:
+    soup = BeautifulSoup(html, "html.parser")
+    for tag in soup(["script", "style", "nav", "header", "footer", "template", "noscript"]):
+        tag.decompose()
+    body = soup.body or soup
+    converted: str = _Converter(heading_style="ATX", bullets="-").convert_soup(body)
+    return converted.strip("\n") + "\n"

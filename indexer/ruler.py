@@ -1,0 +1,42 @@
+"""
+Token lengths of any range of a text after one pass over it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from assembler.span import Span
+
+
+LONGEST_TOKEN_CHARS = 16
+"""A model may call any long word one unknown token; pieces of it are counted like this."""
+
+
+class Ruler:
+    """
+    Counts the model's tokens that begin in a range; exact where no token crosses its ends.
+
+    A token longer than `LONGEST_TOKEN_CHARS` counts as several, so that no range is endless.
+    """
+
+    def __init__(self, offsets: Sequence[tuple[int, int]]) -> None:
+        self._starts = [
+            place for start, end in offsets for place in range(start, end, LONGEST_TOKEN_CHARS)
+        ]
+
+    def tokens(self, span: Span) -> int:
+        """
+        Return the tokens that begin in the range.
+        """
+        return bisect_left(self._starts, span.end) - bisect_left(self._starts, span.start)
+
+    def reach(self, start: int, tokens: int, end: int) -> int:
+        """
+        Return the offset before which at most so many tokens begin from a start, at most `end`.
+        """
+        first = bisect_left(self._starts, start)
+        if first + tokens >= len(self._starts):
+            return end
+        return min(self._starts[first + tokens], end)

@@ -1,0 +1,208 @@
+"""
+What is to be indexed: files and folders, and what the sources file says of each.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from assembler.errors import InvalidRequest
+from assembler.filters import FieldValue
+from assembler.model import FieldType, MetadataValue
+from indexer.read_source import CODE, Unreadable, media_type_of
+
+KEYS = frozenset(
+    "path source_id version active title uri media_type language readers metadata".split()
+)
+MOST_NAME_CHARS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """
+    A file with everything that is known of it before it is read.
+
+    Attributes:
+        version: The label; None takes the first 12 hex digits of the content's hash.
+        is_active: Marked as the active version; None leaves it to the order.
+        language: BCP 47; None is to be detected.
+    """
+
+    path: Path
+    source_id: str
+    media_type: str
+    version: str | None = None
+    is_active: bool | None = None
+    title: str = ""
+    uri: str = ""
+    language: str | None = None
+    readers: tuple[str, ...] | None = None
+    metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
+
+
+def find_sources(
+    paths: Sequence[Path],
+    *,
+    sources_file: Path | None = None,
+    version: str | None = None,
+    language: str | None = None,
+) -> tuple[tuple[SourceFile, ...], tuple[Unreadable, ...]]:
+    """
+    Return the files of the paths, folders searched through, and what was passed over.
+
+    Hidden files and files without a suffix of text are passed over in folders; a file that is named
+    itself is always taken.
+
+    Raises:
+        InvalidRequest: The sources file or a path is wrong; names file, line and field.
+    """
+    told = _told(sources_file) if sources_file else {}
+    found: list[SourceFile] = []
+    skipped: list[Unreadable] = []
+    for root in paths:
+        if not root.exists():
+            raise InvalidRequest("paths", f"{root} does not exist")
+        for path, name in _files(root):
+            kind = media_type_of(path)
+            if kind is None and root.is_dir() and name not in told:
+                skipped.append(Unreadable(str(path), "has no suffix of a text format"))
+                continue
+            facts = told.pop(name, {})
+            found.append(
+                SourceFile(
+                    path=path,
+                    source_id=facts.get("source_id", name),
+                    media_type=facts.get("media_type", kind or "text/plain"),
+                    version=facts.get("version", version),
+                    is_active=facts.get("active"),
+                    title=facts.get("title", ""),
+                    uri=facts.get("uri", ""),
+                    language=facts.get("language", language),
+                    readers=facts.get("readers"),
+                    metadata=facts.get("metadata", {}),
+                )
+            )
+    if told:
+        raise InvalidRequest("sources", f"{sources_file}: no file {sorted(told)[0]!r} was found")
+    return tuple(found), tuple(skipped)
+
+
+def filterable(
+    metadata: Mapping[str, MetadataValue], schema: Mapping[str, FieldType]
+) -> dict[str, FieldValue]:
+    """
+    Return the declared fields of a source with the types that the schema declares.
+
+    Raises:
+        ValueError: A value has another type; names the field.
+    """
+    fields: dict[str, FieldValue] = {}
+    for name, kind in schema.items():
+        if (value := metadata.get(name)) is not None:
+            fields[name] = _typed(name, value, kind)
+    return fields
+
+
+def _files(root: Path) -> Iterator[tuple[Path, str]]:
+    if root.is_file():
+        yield root, root.name
+        return
+    for path in sorted(root.rglob("*")):
+        inside = path.relative_to(root)
+        if path.is_file() and not any(part.startswith(".") for part in inside.parts):
+            yield path, inside.as_posix()
+
+
+def _told(path: Path) -> dict[str, dict[str, Any]]:
+    told: dict[str, dict[str, Any]] = {}
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidRequest("sources", f"{path}: {error}") from error
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        place = f"{path}:{number}"
+        try:
+            facts = json.loads(line)
+        except ValueError as error:
+            raise InvalidRequest("sources", f"{place}: is not JSON: {error}") from error
+        if not isinstance(facts, dict):
+            raise InvalidRequest("sources", f"{place}: is not a JSON object")
+        name = facts.get("path")
+        if not isinstance(name, str) or not name:
+            raise InvalidRequest("sources", f"{place}: path is missing")
+        if name in told:
+            raise InvalidRequest("sources", f"{place}: path {name!r} stands there twice")
+        told[name] = _checked(facts, place)
+    return told
+
+
+def _checked(facts: dict[str, Any], place: str) -> dict[str, Any]:
+    unknown = sorted(facts.keys() - KEYS)
+    if unknown:
+        known = ", ".join(sorted(KEYS))
+        raise InvalidRequest("sources", f"{place}: {unknown[0]!r} is not one of {known}")
+    for key in ("source_id", "version", "title", "uri", "media_type", "language"):
+        value = facts.get(key, "-")
+        if not isinstance(value, str) or (not value and key in ("source_id", "version")):
+            raise InvalidRequest("sources", f"{place}: {key} must be a text that is not empty")
+        if len(value) > MOST_NAME_CHARS:
+            raise InvalidRequest("sources", f"{place}: {key} is longer than {MOST_NAME_CHARS}")
+    if not isinstance(facts.get("active", True), bool):
+        raise InvalidRequest("sources", f"{place}: active must be true or false")
+    readers = facts.get("readers")
+    if readers is not None:
+        is_list = isinstance(readers, list) and all(isinstance(one, str) and one for one in readers)
+        if not is_list:
+            raise InvalidRequest("sources", f"{place}: readers must be a list of names")
+        facts["readers"] = tuple(sorted(set(readers)))
+    metadata = facts.get("metadata", {})
+    if not isinstance(metadata, dict):
+        raise InvalidRequest("sources", f"{place}: metadata must be an object")
+    facts["metadata"] = {key: _frozen(value, place, key) for key, value in metadata.items()}
+    return facts
+
+
+def _frozen(value: Any, place: str, key: str) -> MetadataValue:
+    if isinstance(value, list):
+        return tuple(_frozen(one, place, key) for one in value)
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    raise InvalidRequest("sources", f"{place}: metadata {key!r} must be a value or a list of them")
+
+
+def _typed(name: str, value: MetadataValue, kind: FieldType) -> FieldValue:
+    problem = f"metadata {name!r} is {value!r}, the schema says {kind.value}"
+    if kind is FieldType.KEYWORD and isinstance(value, str):
+        return value
+    if kind is FieldType.KEYWORD_LIST:
+        if isinstance(value, str):
+            return (value,)
+        if isinstance(value, tuple) and all(isinstance(one, str) for one in value):
+            return tuple(str(one) for one in value)
+    if kind is FieldType.BOOL and isinstance(value, bool):
+        return value
+    is_int = isinstance(value, int) and not isinstance(value, bool)
+    if kind is FieldType.INT64 and is_int and isinstance(value, int) and abs(value) <= 2**53:
+        return value
+    if kind is FieldType.TIMESTAMP and isinstance(value, str):
+        try:
+            time = datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError(f"{problem} (RFC 3339 with a time zone)") from None
+        if time.tzinfo is not None:
+            return int(time.timestamp()) * 1_000_000 + time.microsecond
+    raise ValueError(problem)
+
+
+def is_code(media_type: str) -> bool:
+    """
+    Return whether a text is cut by lines rather than by sentences.
+    """
+    return media_type == CODE

@@ -1,0 +1,87 @@
+"""
+Embed what has no vector yet and write points in batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from adapters.store import ChunkPoint, Publication, SectionPoint
+from assembler.ports import Vector
+from indexer.cut_source import CutSource, Draft, section_input
+from indexer.ports import DocumentEmbedder, Progress
+
+BATCH_CHUNKS = 1024
+
+
+class Writer:
+    """
+    Collects cut sources, embeds their new chunks together and writes both kinds of points.
+    """
+
+    def __init__(
+        self, publication: Publication, embedder: DocumentEmbedder, progress: Progress
+    ) -> None:
+        self._publication = publication
+        self._embedder = embedder
+        self._progress = progress
+        self._known_sources = {row.source_id for row in publication.ledger.rows}
+        self._waiting: list[tuple[CutSource, Draft]] = []
+        self._sections: list[SectionPoint] = []
+        self._vectors: dict[str, Vector] = {}
+        self._total = 0
+        self._done = 0
+        self.embedded = 0
+        self.reused = 0
+
+    def add(self, cut: CutSource) -> None:
+        """
+        Take a source; writes when enough has come together.
+        """
+        self._vectors.update(self._reusable(cut.file.source_id))
+        self._sections += [SectionPoint(one, section_input(one)) for one in cut.sections]
+        self._waiting += [(cut, draft) for draft in cut.drafts]
+        self._total += len(cut.drafts)
+        if len(self._waiting) >= BATCH_CHUNKS:
+            self.flush()
+
+    def flush(self) -> None:
+        """
+        Embed and write everything that waits.
+        """
+        missing = {
+            draft.input_sha256: draft.embedding_input
+            for _, draft in self._waiting
+            if draft.input_sha256 not in self._vectors
+        }
+        made = self._embedder.embed_documents(list(missing.values()), self._tell)
+        vectors = {**self._vectors, **dict(zip(missing, made, strict=True))}
+        self.embedded += len(missing)
+        self.reused += len(self._waiting) - len(missing)
+        self._publication.write(
+            [
+                ChunkPoint(
+                    chunk=draft.chunk,
+                    text=draft.text,
+                    vector=vectors[draft.input_sha256],
+                    bm25_text=draft.embedding_input,
+                    language=cut.language,
+                    input_sha256=draft.input_sha256,
+                )
+                for cut, draft in self._waiting
+            ],
+            self._sections,
+        )
+        self._done = self._total
+        if self._total:
+            self._progress("embedding", self._done, self._total)
+        self._waiting, self._sections, self._vectors = [], [], {}
+
+    def _reusable(self, source_id: str) -> Mapping[str, Vector]:
+        if source_id not in self._known_sources:
+            return {}
+        return self._publication.reusable_vectors(source_id)
+
+    def _tell(self, count: int) -> None:
+        self._done += count
+        self._progress("embedding", min(self._done, self._total), self._total)
