@@ -109,7 +109,8 @@ class OnnxEmbedder:
         encoded = [self._encoded(self._spec.prefix + text) for text in texts]
         for number, one in enumerate(encoded):
             if len(one.ids) > self._spec.max_tokens:
-                msg = f"text {number} has {len(one.ids)} tokens, the model takes {self._spec.max_tokens}"
+                most = self._spec.max_tokens
+                msg = f"text {number} has {len(one.ids)} tokens, the model takes {most}"
                 raise ValueError(msg)
         order = sorted(range(len(encoded)), key=lambda number: len(encoded[number].ids))
         vectors: list[Vector] = [()] * len(encoded)

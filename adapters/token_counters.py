@@ -129,7 +129,7 @@ class HuggingFaceCounter:
         if not isinstance(template, str):
             raise InvalidRequest(
                 field,
-                f"{self._name} has no chat template; count the frame yourself and send frame_tokens",
+                f"{self._name} has no chat template; count the frame and send frame_tokens",
             )
         environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
         try:
@@ -148,7 +148,7 @@ class TokenizerFolder:
     """
     The tokenizers whose files are in a folder; all are loaded at once, and never again.
 
-    Rank files lie under the names of tiktoken's own cache; found by an encoding's name or a model's;
+    Rank files have the names of tiktoken's own cache; found by an encoding's or a model's name;
     `<folder>/<name>/tokenizer.json` is ``hf:<name>``.
     """
 

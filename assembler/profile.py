@@ -19,7 +19,7 @@ class Profile:
         neighbour: Part of each direct neighbour's score that a chunk gains.
         section: Weight of the section's own BM25 score.
         section_best: Weight of the best chunk score in the section.
-        price: Score that one token must buy under `fill` AUTO.
+        price: Part of the best score that a hundred tokens must buy under `fill` AUTO.
         section_limit: Most sections read per request unless the request says otherwise.
     """
 
@@ -29,7 +29,7 @@ class Profile:
     neighbour: float = 0.25
     section: float = 0.4
     section_best: float = 0.4
-    price: float = 0.0
+    price: float = 0.3
     section_limit: int = 100
 
     @property

@@ -112,7 +112,7 @@ def _row(request: SourceRequest, rows: Sequence[SourceRow], scope: ReadScope) ->
     return max(same, key=lambda row: (revision < row.to_rev, row.from_rev))
 
 
-def _text(  # noqa: PLR0913 - every part of the answer is one argument
+def _text(
     request: SourceRequest,
     rows: Sequence[SourceRow],
     row: SourceRow,

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
+from contextassembler.client import ContextAssemblerClient
+from contextassembler.v1 import context_assembler_service_pb2 as service_pb
+from contextassembler.v1 import context_pb2 as pb
 from google.protobuf.json_format import MessageToJson
 from rich.console import Console
 
 from cli.options import Address, Key, TenantName, principals_of
 from cli.show import show_context
-from contextassembler.client import ContextAssemblerClient
-from contextassembler.v1 import context_assembler_service_pb2 as service_pb
-from contextassembler.v1 import context_pb2 as pb
 
 
 def ask(
@@ -32,8 +32,12 @@ def ask(
     versions: Annotated[str, typer.Option(help="active or all.")] = "active",
     tenant: TenantName = "",
     principal: Annotated[list[str] | None, typer.Option(help="Who asks; repeatable.")] = None,
-    explain: Annotated[bool, typer.Option(help="Show what became of every candidate.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the whole reply as JSON.")] = False,
+    explain: Annotated[  # noqa: FBT002 - a flag of the command line
+        bool, typer.Option(help="Show what became of every candidate.")
+    ] = False,
+    json: Annotated[  # noqa: FBT002 - a flag of the command line
+        bool, typer.Option("--json", help="Print the whole reply as JSON.")
+    ] = False,
     address: Address = "localhost:50051",
     api_key: Key = None,
 ) -> None:

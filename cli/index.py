@@ -65,7 +65,9 @@ def index(
             "timestamp); repeatable. Default: as the index has it."
         ),
     ] = None,
-    upsert: Annotated[bool, typer.Option(help="Add or replace; leave the other sources.")] = False,
+    upsert: Annotated[  # noqa: FBT002 - a flag of the command line
+        bool, typer.Option(help="Add or replace; leave the other sources.")
+    ] = False,
     remove: Annotated[list[str] | None, typer.Option(help="Source to end; repeatable.")] = None,
     keep_versions: Annotated[
         int, typer.Option(min=0, help="Earlier versions that stay readable.")

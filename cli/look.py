@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from contextassembler.client import ContextAssemblerClient
+from contextassembler.v1 import context_assembler_service_pb2 as service_pb
+from contextassembler.v1 import context_pb2 as pb
 from rich.console import Console
 from rich.table import Table
 
 from adapters.token_counters import TokenizerFolder
 from adapters.tokenizer_files import install_tokenizers
 from cli.options import Address, Key, TenantName, principals_of
-from contextassembler.client import ContextAssemblerClient
-from contextassembler.v1 import context_assembler_service_pb2 as service_pb
-from contextassembler.v1 import context_pb2 as pb
 from server.settings import Settings
 
 

@@ -8,12 +8,12 @@ import asyncio
 import sys
 
 import typer
+from contextassembler.client import ContextAssemblerCallError
 from pydantic import ValidationError
 from rich.console import Console
 
 from assembler.errors import ContextAssemblerError
 from cli import ask, demo, index, look, model
-from contextassembler.client import ContextAssemblerCallError
 from server.lifecycle import serve as run_server
 from server.settings import Settings
 

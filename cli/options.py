@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-
 from contextassembler.v1 import context_pb2 as pb
 
 Address = Annotated[str, typer.Option(help="Address of the running service.")]

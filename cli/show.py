@@ -4,14 +4,13 @@ Show a context in a terminal.
 
 from __future__ import annotations
 
+from contextassembler.v1 import context_pb2 as pb
 from rich.console import Console
 from rich.markup import escape
 from rich.panel import Panel
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
-
-from contextassembler.v1 import context_pb2 as pb
 
 SHOWN_CANDIDATES = 40
 BAR_WIDTH = 50

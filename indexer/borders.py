@@ -4,6 +4,7 @@ Where a text may be cut: paragraph and sentence starts, and forced places in ove
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import regex
@@ -37,12 +38,12 @@ def find_borders(
     paragraphs = [match.end() for match in _PARAGRAPH.finditer(text) if match.end() < len(text)]
     kinds = dict.fromkeys(paragraphs, BorderKind.PARAGRAPH)
     edges = [0, *paragraphs, len(text)]
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in itertools.pairwise(edges):
         for offset in _sentences(text, start, end, language, is_code=is_code):
             kinds.setdefault(offset, BorderKind.SENTENCE)
     kinds.pop(0, None)
     whole = [0, *sorted(kinds), len(text)]
-    for start, end in zip(whole, whole[1:], strict=False):
+    for start, end in itertools.pairwise(whole):
         for offset in _forced(text, Span(start, end), ruler, most_tokens):
             kinds.setdefault(offset, BorderKind.FORCED)
     return tuple(Border(offset, kinds[offset]) for offset in sorted(kinds))
@@ -63,7 +64,7 @@ def _sentences(text: str, start: int, end: int, language: str, *, is_code: bool)
         starts.update(lines)
     cuts = sorted({0, *starts, len(paragraph)})
     offsets: list[int] = []
-    for low, high in zip(cuts, cuts[1:], strict=False):
+    for low, high in itertools.pairwise(cuts):
         offsets.append(start + low)
         position, found = low, []
         for sentence in sentencex.segment(language or "en", paragraph[low:high]):

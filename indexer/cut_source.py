@@ -175,7 +175,7 @@ def sha256_of(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _drafts(  # noqa: PLR0913 - one source's parts, each used once
+def _drafts(
     text: str,
     part: Part,
     origin: Provenance,
@@ -208,7 +208,7 @@ def _drafts(  # noqa: PLR0913 - one source's parts, each used once
     return drafts
 
 
-def _fitting(  # noqa: PLR0913 - as above
+def _fitting(
     text: str,
     span: Span,
     path: tuple[str, ...],

@@ -21,7 +21,7 @@ from adapters.store import (
 from assembler.errors import InvalidRequest
 from assembler.model import FOREVER, FieldType
 from indexer.cut_source import CHUNKER, CutSource, cut_source, sha256_of
-from indexer.language import FOREIGN_TOKENS_PER_WORD, language_of, tokens_per_word
+from indexer.language import Foreign, language_of, tokens_per_word
 from indexer.plan import Plan, Wanted, described_sha256, ended_rows, make_plan, with_active
 from indexer.ports import DocumentEmbedder, Progress
 from indexer.read_source import MOST_BYTES, Unreadable, read_source
@@ -203,7 +203,7 @@ def _plan(
     )
 
 
-def _apply(  # noqa: PLR0913 - the parts of one run, each used once
+def _apply(
     request: IndexRequest,
     publication: Publication,
     manifest: Manifest,
@@ -235,11 +235,13 @@ def _apply(  # noqa: PLR0913 - the parts of one run, each used once
     revision = ledger.revision + 1
     writer = Writer(publication, embedder, progress)
     fresh: list[LedgerRow] = []
+    foreign = Foreign()
     for one in to_write:
-        cut = _cut(reads[one.name], one, request, manifest, revision, embedder, summary)
+        cut = _cut(reads[one.name], one, request, manifest, revision, embedder, foreign)
         writer.add(cut)
         fresh.append(_row(cut, request, revision, is_active=one.is_active))
     writer.flush()
+    summary.warnings += foreign.warnings()
     for end in ends:
         publication.end_version(
             end.row,
@@ -308,7 +310,7 @@ def _cut(
     manifest: Manifest,
     revision: int,
     embedder: DocumentEmbedder,
-    summary: Summary,
+    foreign: Foreign,
 ) -> CutSource:
     cut = cut_source(
         one.file,
@@ -320,12 +322,7 @@ def _cut(
         is_active=one.is_active,
         embedder=embedder,
     )
-    ratio = tokens_per_word(read.text, cut.tokens)
-    if ratio > FOREIGN_TOKENS_PER_WORD and not is_code(one.file.media_type):
-        summary.warnings.append(
-            f"{one.file.path}: {ratio:.1f} tokens per word (English: about 1.3); the embedding "
-            f"model hardly knows language {read.language or 'of this text'!r}"
-        )
+    foreign.add(read.language, tokens_per_word(read.text, embedder.count))
     return cut
 
 

@@ -156,12 +156,7 @@ def make_plan(
     live = [row for row in rows if revision < row.to_rev]
     by_name = {(row.source_id, row.version): row for row in live}
     sources = {one.file.source_id for one in wanted}
-    for row in live:
-        if row.source_id in sources and row.source_set != source_set:
-            raise InvalidRequest(
-                "source_set",
-                f"source {row.source_id!r} belongs to set {row.source_set!r}, not {source_set!r}",
-            )
+    _check_set(live, sources, source_set)
     write: list[Wanted] = []
     ends: list[End] = []
     kept: list[LedgerRow] = []
@@ -177,28 +172,38 @@ def make_plan(
                 ends.append(End(found, is_removed=False))
     for source_id, others in _by_source(by_name.values()).items():
         if source_id in removed:
-            ends += [End(row, is_removed=True) for row in others]
+            stays: Sequence[LedgerRow] = ()
         elif others[0].source_set != source_set or source_id in untouched:
-            kept += others
+            stays = others
         elif source_id in sources:
             newest = sorted(others, key=lambda row: row.from_rev, reverse=True)
-            ends += [End(row, is_removed=True) for row in newest[keep_versions:]]
-            for row in newest[:keep_versions]:
-                kept.append(row)
-                if revision < row.active_to_rev:
-                    ends.append(End(row, is_removed=False))
-        elif touches_all:
-            ends += [End(row, is_removed=True) for row in others]
+            stays = newest[:keep_versions]
+            ends += [End(row, is_removed=False) for row in stays if revision < row.active_to_rev]
         else:
-            kept += others
-    readers = {
+            stays = () if touches_all else others
+        kept += stays
+        ends += [End(row, is_removed=True) for row in others if row not in stays]
+    return Plan(tuple(write), tuple(ends), _new_readers(wanted, rows), tuple(kept))
+
+
+def _new_readers(
+    wanted: Sequence[Wanted], rows: Sequence[LedgerRow]
+) -> dict[str, tuple[str, ...] | None]:
+    stored = {row.source_id: row.readers for row in rows}
+    return {
         one.file.source_id: one.file.readers
         for one in wanted
-        if any(
-            row.source_id == one.file.source_id and row.readers != one.file.readers for row in rows
-        )
+        if one.file.source_id in stored and stored[one.file.source_id] != one.file.readers
     }
-    return Plan(tuple(write), tuple(ends), readers, tuple(kept))
+
+
+def _check_set(live: Sequence[LedgerRow], sources: set[str], source_set: str) -> None:
+    for row in live:
+        if row.source_id in sources and row.source_set != source_set:
+            raise InvalidRequest(
+                "source_set",
+                f"source {row.source_id!r} belongs to set {row.source_set!r}, not {source_set!r}",
+            )
 
 
 def ended_rows(

@@ -1,5 +1,5 @@
-"""
-Bytes to source text: decoded, line ends made `\\n`, a byte order mark removed, nothing else.
+r"""
+Bytes to source text: decoded, line ends made `\n`, a byte order mark removed, nothing else.
 """
 
 from __future__ import annotations
@@ -24,14 +24,48 @@ MEDIA_TYPES = {
     ".rst": "text/x-rst",
 }
 CODE_SUFFIXES = frozenset(
-    ".py .pyi .rs .js .mjs .ts .tsx .jsx .go .java .kt .c .h .cc .cpp .hpp .cs .rb .php .swift "
-    ".scala .sh .sql .css .lua .pl .r .toml .yaml .yml .json .ini .cfg .proto".split()
+    [
+        ".py",
+        ".pyi",
+        ".rs",
+        ".js",
+        ".mjs",
+        ".ts",
+        ".tsx",
+        ".jsx",
+        ".go",
+        ".java",
+        ".kt",
+        ".c",
+        ".h",
+        ".cc",
+        ".cpp",
+        ".hpp",
+        ".cs",
+        ".rb",
+        ".php",
+        ".swift",
+        ".scala",
+        ".sh",
+        ".sql",
+        ".css",
+        ".lua",
+        ".pl",
+        ".r",
+        ".toml",
+        ".yaml",
+        ".yml",
+        ".json",
+        ".ini",
+        ".cfg",
+        ".proto",
+    ]
 )
 CODE = "text/x-code"
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable(Exception):  # noqa: N818 - it is a finding of a run, not a fault of ours
+class Unreadable(Exception):
     """
     A file that cannot become a source, and why.
     """

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 from assembler.span import Span
 
-
 LONGEST_TOKEN_CHARS = 16
 """A model may call any long word one unknown token; pieces of it are counted like this."""
 

@@ -17,7 +17,18 @@ from assembler.model import FieldType, MetadataValue
 from indexer.read_source import CODE, Unreadable, media_type_of
 
 KEYS = frozenset(
-    "path source_id version active title uri media_type language readers metadata".split()
+    [
+        "path",
+        "source_id",
+        "version",
+        "active",
+        "title",
+        "uri",
+        "media_type",
+        "language",
+        "readers",
+        "metadata",
+    ]
 )
 MOST_NAME_CHARS = 1024
 
@@ -88,7 +99,7 @@ def find_sources(
                 )
             )
     if told:
-        raise InvalidRequest("sources", f"{sources_file}: no file {sorted(told)[0]!r} was found")
+        raise InvalidRequest("sources", f"{sources_file}: no file {min(told)!r} was found")
     return tuple(found), tuple(skipped)
 
 

@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import grpc
+from contextassembler.v1 import context_assembler_service_pb2 as service_pb
+from contextassembler.v1.context_assembler_service_pb2_grpc import (
+    add_ContextAssemblerServiceServicer_to_server,
+)
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 from prometheus_client import CollectorRegistry, disable_created_metrics
@@ -28,10 +32,6 @@ from adapters.token_counters import TokenizerFolder
 from assembler.assemble import ContextAssembler
 from assembler.ports import Embedder
 from assembler.profile import PROFILES
-from contextassembler.v1 import context_assembler_service_pb2 as service_pb
-from contextassembler.v1.context_assembler_service_pb2_grpc import (
-    add_ContextAssemblerServiceServicer_to_server,
-)
 from server.access import Access
 from server.interceptors import CallInterceptor
 from server.metrics import Metrics

@@ -10,11 +10,11 @@ import re
 from collections.abc import Sequence
 from typing import TypeVar
 
+from contextassembler.v1 import context_pb2 as pb
 from google.protobuf.descriptor import EnumDescriptor
 
 from assembler.errors import InvalidRequest
 from assembler.span import Span
-from contextassembler.v1 import context_pb2 as pb
 
 Choice = TypeVar("Choice", bound=enum.Enum)
 _INDEX_NAME = re.compile(r"[a-z0-9-]{1,40}")

@@ -7,33 +7,23 @@ from __future__ import annotations
 import enum
 import re
 
+from contextassembler.v1 import context_assembler_service_pb2 as service_pb
+from contextassembler.v1 import context_pb2 as pb
+
 from assembler.errors import FieldNotSupported, InvalidRequest
-from assembler.ports import ChatMessage
 from assembler.request import (
     AssembleRequest,
-    Budget,
-    ChunkKey,
-    ContextTokens,
     Expansion,
     ExpansionMode,
     Fill,
-    Format,
     GivenPassage,
-    Headings,
-    Layout,
-    Order,
     PackRequest,
-    PromptWindow,
     Query,
     QueryVector,
     Retrieval,
     RetrievalMode,
-    Selector,
-    SourceRange,
     Target,
 )
-from contextassembler.v1 import context_assembler_service_pb2 as service_pb
-from contextassembler.v1 import context_pb2 as pb
 from server import checks
 from server.convert_metadata import from_metadata
 from server.convert_parts import to_budget, to_layout, to_selectors

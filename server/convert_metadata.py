@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assembler.model import MetadataValue
 from contextassembler.v1 import context_pb2 as pb
+
+from assembler.model import MetadataValue
 
 
 def from_metadata(entries: Iterable[pb.MetadataEntry]) -> tuple[tuple[str, MetadataValue], ...]:

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from contextassembler.v1 import context_pb2 as pb
+
 from assembler.errors import InvalidRequest
 from assembler.ports import ChatMessage
 from assembler.request import (
@@ -20,7 +22,6 @@ from assembler.request import (
     Selector,
     SourceRange,
 )
-from contextassembler.v1 import context_pb2 as pb
 from server import checks
 from server.convert_scope import MOST_NAMES
 from server.settings import Settings
@@ -100,6 +101,9 @@ def _window(message: pb.PromptWindow, most: int) -> PromptWindow:
 
 
 def to_selectors(messages: Sequence[pb.Selector], field: str, targets: int) -> tuple[Selector, ...]:
+    """
+    Return what `must_include` or `exclude` names.
+    """
     checks.at_most(messages, field, MOST_NAMES)
     return tuple(
         _selector(one, f"{field}[{number}]", targets) for number, one in enumerate(messages)

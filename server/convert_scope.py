@@ -4,13 +4,13 @@ Scopes and filters: proto to domain.
 
 from __future__ import annotations
 
+from contextassembler.v1 import context_pb2 as pb
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from assembler.errors import InvalidRequest
 from assembler.filters import AnyInt, AnyString, Condition, Filter, IntRange, IsBool, Test
 from assembler.model import FIELDS_PREFIX
 from assembler.scope import IndexVersion, Pin, Scope, VersionPolicy
-from contextassembler.v1 import context_pb2 as pb
 from server import checks
 from server.settings import Settings
 

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from contextassembler.v1 import context_assembler_service_pb2 as service_pb
+from contextassembler.v1 import context_pb2 as pb
 from google.protobuf.descriptor import EnumDescriptor
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -25,14 +27,12 @@ from assembler.report import (
 from assembler.request import AssembleRequest
 from assembler.source_text import SourceText
 from assembler.span import Span
-from contextassembler.v1 import context_assembler_service_pb2 as service_pb
-from contextassembler.v1 import context_pb2 as pb
 from server.convert_metadata import to_metadata
 
 
 def number_of(value: enum.Enum, descriptor: EnumDescriptor) -> Any:
     """
-    Return the proto's number of a domain value, by name; typed as any enum, since stubs have one each.
+    Return the proto's number of a domain value, by name; stubs have a type of their own for each.
     """
     for entry in descriptor.values:
         if entry.name.endswith(f"_{value.name}"):

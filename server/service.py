@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import grpc
+from contextassembler.v1 import context_assembler_service_pb2 as service_pb
+from contextassembler.v1 import context_pb2 as pb
+from contextassembler.v1.context_assembler_service_pb2_grpc import ContextAssemblerServiceServicer
 
 from adapters.store import IndexListing
 from assembler.assemble import ContextAssembler
@@ -18,9 +21,6 @@ from assembler.ports import ChunkIndex, IndexCatalog, TokenCounter, TokenCounter
 from assembler.report import AssembledContext
 from assembler.scope import VersionPolicy
 from assembler.source_text import SourceRequest, read_source
-from contextassembler.v1 import context_assembler_service_pb2 as service_pb
-from contextassembler.v1 import context_pb2 as pb
-from contextassembler.v1.context_assembler_service_pb2_grpc import ContextAssemblerServiceServicer
 from server import checks
 from server.access import Access
 from server.convert import to_assemble_request, to_pack_request

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from contextassembler.v1.error_reason_pb2 import ErrorReason
 from google.protobuf import any_pb2
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 from google.rpc import code_pb2, error_details_pb2, status_pb2
 
 from assembler import errors
-from contextassembler.v1.error_reason_pb2 import ErrorReason
 
 DOMAIN = "contextassembler"
 INTERNAL_MESSAGE = "internal error; report it with the request id in the trailers"

@@ -5,6 +5,7 @@ Hypothesis strategies: source versions with sections, chunks, borders and blocks
 from __future__ import annotations
 
 import hashlib
+import itertools
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
@@ -15,7 +16,19 @@ from assembler.report import Signal, SignalScore
 from assembler.request import Expansion, ExpansionMode, Fill, Format, Headings, Layout, Order
 from assembler.span import Span
 
-WORDS = ("refund", "only", "never", "members", "[1]", "e\u0301", "👩‍👩‍👧", "שלום", "a", "</passage>", "[…]")
+WORDS = (
+    "refund",
+    "only",
+    "never",
+    "members",
+    "[1]",
+    "e\u0301",
+    "👩‍👩‍👧",
+    "שלום",
+    "a",
+    "</passage>",
+    "[…]",
+)
 
 
 def sha256(text: str) -> str:
@@ -49,7 +62,11 @@ def sources(draw: st.DrawFn, number: int = 0) -> Source:
     """
     shared = draw(st.lists(sentences(), min_size=1, max_size=3))
     layout = draw(
-        st.lists(st.lists(sentences() | st.sampled_from(shared), min_size=1, max_size=6), min_size=1, max_size=4)
+        st.lists(
+            st.lists(sentences() | st.sampled_from(shared), min_size=1, max_size=6),
+            min_size=1,
+            max_size=4,
+        )
     )
     text = "".join(sentence for section in layout for sentence in section)
     source_id = f"s{draw(st.integers(0, 2))}"
@@ -77,7 +94,7 @@ def sources(draw: st.DrawFn, number: int = 0) -> Source:
             if draw(st.booleans()):
                 grouped.append(cut)
         grouped.append(end)
-        spans = tuple(Span(a, b) for a, b in zip(grouped, grouped[1:], strict=False))
+        spans = tuple(Span(a, b) for a, b in itertools.pairwise(grouped))
         blocks = ()
         if len(parts) > 2 and draw(st.booleans()):
             lead = Span(start, start + len(parts[0]))
@@ -92,7 +109,11 @@ def sources(draw: st.DrawFn, number: int = 0) -> Source:
                 ordinal=ordinal,
                 text=body,
                 text_sha256=sha256(body),
-                heading_path=draw(st.sampled_from([(), ("Rules",), ("Rules", "Exceptions"), ("Travel", "Exceptions")])),
+                heading_path=draw(
+                    st.sampled_from(
+                        [(), ("Rules",), ("Rules", "Exceptions"), ("Travel", "Exceptions")]
+                    )
+                ),
                 title="A title",
                 uri="",
                 media_type="text/markdown",

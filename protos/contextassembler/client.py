@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 import grpc
 from google.rpc import error_details_pb2
@@ -105,7 +105,7 @@ class ContextAssemblerClient:
             (("authorization", f"Bearer {api_key}"),) if api_key else ()
         )
 
-    def __enter__(self) -> ContextAssemblerClient:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

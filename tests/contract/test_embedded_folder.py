@@ -145,7 +145,7 @@ async def test_another_process_is_named_and_its_kill_harms_nothing(
 ) -> None:
     store = EdgeStore(tmp_path)
     publish(store, [CATS])
-    other = subprocess.Popen(  # noqa: ASYNC220, S603
+    other = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, str(tmp_path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

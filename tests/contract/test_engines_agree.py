@@ -51,7 +51,7 @@ async def both(tmp_path: Path) -> AsyncIterator[list[Backend]]:
 
 
 async def test_random_requests_are_answered_alike(both: list[Backend]) -> None:
-    rng = random.Random(7)  # noqa: S311
+    rng = random.Random(7)
     sources = [_source(rng, number) for number in range(60)]
     for backend in both:
         publish(backend.store, sources[:40])

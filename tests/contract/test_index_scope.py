@@ -93,7 +93,7 @@ async def seen(backend: Backend, **asked: Any) -> set[str]:
 )
 async def test_readers(
     backend: Backend,
-    is_required: bool,  # noqa: FBT001
+    is_required: bool,
     principals: tuple[str, ...] | None,
     expected: set[str],
 ) -> None:

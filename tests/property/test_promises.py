@@ -4,6 +4,7 @@ The promise, line by line, over random corpora, candidates, budgets, orders, for
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -39,7 +40,9 @@ from tests.counters import CharCounter
 from tests.strategies import Source, candidates, corpora, expansions, fills, layouts
 
 thorough = settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=300,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 PRICED = replace(DEFAULT_PROFILE, price=0.4)
 
@@ -62,10 +65,12 @@ class Case:
 
     def section_at(self, version: VersionKey, span: Span) -> Section:
         source = next(one for one in self.corpus if one.version == version)
-        return next(one for one in source.sections if one.span.contains(Span(span.start, span.start + 1)))
+        return next(
+            one for one in source.sections if one.span.contains(Span(span.start, span.start + 1))
+        )
 
 
-def assembled(  # noqa: PLR0913 - one argument per drawn choice
+def assembled(
     corpus: tuple[Source, ...],
     ranked: tuple,
     *,
@@ -170,7 +175,7 @@ def test_every_span_is_a_slice_of_its_source(case: Case) -> None:
 def test_gaps_inside_a_passage_are_marked(case: Case) -> None:
     for passage in case.context.passages:
         spans = passage.sources[0].spans
-        for before, after in zip(spans, spans[1:], strict=False):
+        for before, after in itertools.pairwise(spans):
             between = Span(before.context.end, after.context.start).slice(case.context.context)
 
             assert "…" in between
@@ -209,11 +214,9 @@ def test_equal_text_of_two_versions_stands_once_and_cites_both(case: Case) -> No
         one for one in case.context.candidates if one.disposition is Disposition.DUPLICATE
     ]
     if case.context.passages and duplicates:
-        kept = {text for text in shown}
+        kept = set(shown)
         for one in duplicates:
-            source = next(
-                source for source in case.corpus if source.version.version == one.version
-            )
+            source = next(source for source in case.corpus if source.version.version == one.version)
             text = one.span.slice(source.text).strip()
             whole = any(text and text in other for other in kept)
             if whole and cited:

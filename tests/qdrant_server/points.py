@@ -59,7 +59,7 @@ class PointsServicer(wire.PointsServicer):
     def __init__(self, server: ServedShards) -> None:
         self._server = server
 
-    def CreateFieldIndex(  # noqa: N802
+    def CreateFieldIndex(
         self, request: wire.CreateFieldIndexCollection, context: grpc.ServicerContext
     ) -> wire.PointsOperationResponse:
         schema: edge.PayloadSchemaType | edge.KeywordIndexParams = _SCHEMAS[request.field_type]
@@ -68,7 +68,7 @@ class PointsServicer(wire.PointsServicer):
         operation = edge.UpdateOperation.create_field_index(request.field_name, schema)
         return self._update("CreateFieldIndex", request, context, lambda: operation)
 
-    def Upsert(  # noqa: N802
+    def Upsert(
         self, request: wire.UpsertPoints, context: grpc.ServicerContext
     ) -> wire.PointsOperationResponse:
         is_insert = request.update_mode == wire.InsertOnly
@@ -82,7 +82,7 @@ class PointsServicer(wire.PointsServicer):
             ),
         )
 
-    def SetPayload(  # noqa: N802
+    def SetPayload(
         self, request: wire.SetPayloadPoints, context: grpc.ServicerContext
     ) -> wire.PointsOperationResponse:
         payload = grpc_to_payload(request.payload)
@@ -95,7 +95,7 @@ class PointsServicer(wire.PointsServicer):
             ),
         )
 
-    def Delete(  # noqa: N802
+    def Delete(
         self, request: wire.DeletePoints, context: grpc.ServicerContext
     ) -> wire.PointsOperationResponse:
         def operation() -> edge.UpdateOperation:
@@ -108,7 +108,7 @@ class PointsServicer(wire.PointsServicer):
 
         return self._update("Delete", request, context, operation)
 
-    def Scroll(  # noqa: N802
+    def Scroll(
         self, request: wire.ScrollPoints, context: grpc.ServicerContext
     ) -> wire.ScrollResponse:
         def do() -> wire.ScrollResponse:
@@ -129,7 +129,7 @@ class PointsServicer(wire.PointsServicer):
 
         return self._server.answer("Scroll", request, context, do)
 
-    def Count(  # noqa: N802
+    def Count(
         self, request: wire.CountPoints, context: grpc.ServicerContext
     ) -> wire.CountResponse:
         def do() -> wire.CountResponse:
@@ -140,7 +140,7 @@ class PointsServicer(wire.PointsServicer):
 
         return self._server.answer("Count", request, context, do)
 
-    def QueryBatch(  # noqa: N802
+    def QueryBatch(
         self, request: wire.QueryBatchPoints, context: grpc.ServicerContext
     ) -> wire.QueryBatchResponse:
         def do() -> wire.QueryBatchResponse:

@@ -142,7 +142,7 @@ class _Collections(wire.CollectionsServicer):
     def __init__(self, server: TestServer) -> None:
         self._server = server
 
-    def List(  # noqa: N802
+    def List(
         self, request: wire.ListCollectionsRequest, context: grpc.ServicerContext
     ) -> wire.ListCollectionsResponse:
         def do() -> wire.ListCollectionsResponse:
@@ -153,7 +153,7 @@ class _Collections(wire.CollectionsServicer):
 
         return self._server.answer("List", request, context, do)
 
-    def CollectionExists(  # noqa: N802
+    def CollectionExists(
         self, request: wire.CollectionExistsRequest, context: grpc.ServicerContext
     ) -> wire.CollectionExistsResponse:
         def do() -> wire.CollectionExistsResponse:
@@ -162,7 +162,7 @@ class _Collections(wire.CollectionsServicer):
 
         return self._server.answer("CollectionExists", request, context, do)
 
-    def Create(  # noqa: N802
+    def Create(
         self, request: wire.CreateCollection, context: grpc.ServicerContext
     ) -> wire.CollectionOperationResponse:
         def do() -> wire.CollectionOperationResponse:
