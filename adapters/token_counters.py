@@ -4,23 +4,20 @@ Token counters over local tokenizer files: tiktoken's rank files and Hugging Fac
 
 from __future__ import annotations
 
+import base64
 import hashlib
-import json
-import os
+import importlib.util
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import tiktoken
-from jinja2 import TemplateError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-from tiktoken.model import MODEL_TO_ENCODING
-from tokenizers import Tokenizer
+from tiktoken.model import encoding_name_for_model
 
-from adapters.tokenizer_files import RANKS
-from assembler.errors import InvalidRequest, TokenizerUnknown
+from adapters.hf_counter import HuggingFaceCounter
+from adapters.tokenizer_files import RANKS, rank_path
+from assembler.errors import ContextAssemblerError, TokenizerUnknown
 from assembler.ports import ChatMessage, TokenCounter
 
 TOKENS_PER_MESSAGE = 3
@@ -28,16 +25,22 @@ TOKENS_PER_NAME = 1
 TOKENS_OF_THE_REPLY = 3
 """OpenAI Cookbook, "How to count tokens with tiktoken", for gpt-3.5-turbo-0125 and later."""
 
-HARMONY = "o200k_harmony"
-CACHE_VARIABLE = "TIKTOKEN_CACHE_DIR"
-_HF_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
+ENCODINGS = {
+    "cl100k_base": "cl100k_base",
+    "o200k_base": "o200k_base",
+    "o200k_harmony": "o200k_base",
+}
+"""The rank file of every encoding that is offered."""
+
+_HF_NAME = re.compile(r"[a-z0-9._-]+")
 
 
 class TiktokenCounter:
     """
     Counts with a tiktoken encoding; spellings of special tokens in a text count as plain text.
 
-    A lone surrogate counts as the replacement character that its UTF-8 form decodes to.
+    Surrogates, which no UTF-8 text has, count as the code point that a pair of them stands for,
+    and as U+FFFD where one is alone.
     """
 
     def __init__(self, name: str, sha256: str, encoding: tiktoken.Encoding) -> None:
@@ -77,79 +80,13 @@ class TiktokenCounter:
         return total
 
 
-class HuggingFaceCounter:
-    """
-    Counts with a `tokenizer.json`, its own truncation, padding and added tokens switched off.
-
-    Prompts are rendered whole with the chat template of `tokenizer_config.json`, where it has one.
-    """
-
-    def __init__(self, name: str, folder: Path) -> None:
-        content = (folder / "tokenizer.json").read_bytes()
-        self._name = name
-        self._sha256 = hashlib.sha256(content).hexdigest()
-        self._tokenizer = Tokenizer.from_str(content.decode("utf-8"))
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
-        config = folder / "tokenizer_config.json"
-        self._config: dict[str, Any] = (
-            json.loads(config.read_text(encoding="utf-8")) if config.exists() else {}
-        )
-
-    @property
-    def name(self) -> str:
-        """
-        Return ``hf:<name>``.
-        """
-        return self._name
-
-    @property
-    def sha256(self) -> str:
-        """
-        Return the hash of `tokenizer.json`.
-        """
-        return self._sha256
-
-    def count(self, text: str) -> int:
-        """
-        Return the number of tokens of a text of its own.
-        """
-        plain = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return len(self._tokenizer.encode(plain, add_special_tokens=False).ids)
-
-    def count_messages(self, messages: Sequence[ChatMessage]) -> int:
-        """
-        Return the number of tokens of a prompt rendered with the model's own chat template.
-
-        Raises:
-            InvalidRequest: The tokenizer has no template, or it refuses the messages.
-        """
-        field = "budget.prompt_window.messages"
-        template = self._config.get("chat_template")
-        if not isinstance(template, str):
-            raise InvalidRequest(
-                field,
-                f"{self._name} has no chat template; count the frame and send frame_tokens",
-            )
-        environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
-        try:
-            prompt = environment.from_string(template).render(
-                messages=[_as_dict(message) for message in messages],
-                add_generation_prompt=True,
-                bos_token=_token(self._config.get("bos_token")),
-                eos_token=_token(self._config.get("eos_token")),
-            )
-        except (TemplateError, TypeError, ValueError) as error:
-            raise InvalidRequest(field, f"the chat template refuses them: {error}") from error
-        return self.count(prompt)
-
-
 class TokenizerFolder:
     """
     The tokenizers whose files are in a folder; all are loaded at once, and never again.
 
-    Rank files have the names of tiktoken's own cache; found by an encoding's or a model's name;
-    `<folder>/<name>/tokenizer.json` is ``hf:<name>``.
+    ``<encoding>.tiktoken`` is found by the name of an encoding or of a model that tiktoken's own
+    table maps to it; ``<name>/tokenizer.json`` is ``hf:<name>``. Nothing changes after the
+    construction, so that any number of threads may count.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -157,13 +94,10 @@ class TokenizerFolder:
         Load everything.
 
         Raises:
-            TokenizerUnknown: A rank file is not the one that tiktoken expects.
+            ContextAssemblerError: A file is damaged.
         """
         self._counters: dict[str, TokenCounter] = {}
-        for name, ranks in RANKS.items():
-            path = folder / ranks.file_name
-            if path.exists():
-                self._add_encoding(name, path)
+        self._add_encodings(folder)
         for path in sorted(folder.glob("*/tokenizer.json")):
             if _HF_NAME.fullmatch(path.parent.name):
                 name = f"hf:{path.parent.name}"
@@ -176,11 +110,10 @@ class TokenizerFolder:
         Raises:
             TokenizerUnknown: No file for it is there; there is never a substitute.
         """
-        resolved = name if name in self._counters else MODEL_TO_ENCODING.get(name, "")
-        try:
-            return self._counters[resolved]
-        except KeyError:
-            raise TokenizerUnknown(name, self.names()) from None
+        found = self._counters.get(name) or self._counters.get(_encoding_of_model(name))
+        if found is None:
+            raise TokenizerUnknown(name, self.names())
+        return found
 
     def names(self) -> tuple[str, ...]:
         """
@@ -188,38 +121,51 @@ class TokenizerFolder:
         """
         return tuple(sorted(self._counters))
 
-    def _add_encoding(self, name: str, path: Path) -> None:
-        if hashlib.sha256(path.read_bytes()).hexdigest() != RANKS[name].sha256:
-            raise TokenizerUnknown(name)
-        names = (name, HARMONY) if name == "o200k_base" else (name,)
-        with _cache_folder(path.parent):
-            for one in names:
-                encoding = tiktoken.get_encoding(one)
-                self._counters[one] = TiktokenCounter(one, RANKS[name].sha256, encoding)
+    def _add_encodings(self, folder: Path) -> None:
+        there = {name for name in RANKS if rank_path(folder, name).exists()}
+        ranks = {name: _ranks(rank_path(folder, name), RANKS[name]) for name in sorted(there)}
+        constructors = _constructors(ranks)
+        for name, file_name in ENCODINGS.items():
+            if file_name in there:
+                encoding = tiktoken.Encoding(**constructors[name]())
+                self._counters[name] = TiktokenCounter(name, RANKS[file_name], encoding)
 
 
-@contextmanager
-def _cache_folder(folder: Path) -> Iterator[None]:
-    """
-    Let tiktoken read rank files from a folder; it knows no argument for that.
-    """
-    before = os.environ.get(CACHE_VARIABLE)
-    os.environ[CACHE_VARIABLE] = str(folder)
+def _encoding_of_model(name: str) -> str:
     try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[CACHE_VARIABLE]
-        else:
-            os.environ[CACHE_VARIABLE] = before
+        return encoding_name_for_model(name)
+    except KeyError:
+        return ""
 
 
-def _as_dict(message: ChatMessage) -> dict[str, str]:
-    named = {} if message.name is None else {"name": message.name}
-    return {"role": message.role, "content": message.content, **named}
+def _constructors(
+    ranks: Mapping[str, Mapping[bytes, int]],
+) -> Mapping[str, Callable[[], dict[str, Any]]]:
+    """
+    Return tiktoken's own definitions of its encodings, made to take ranks that are loaded already.
+
+    They live in a private copy of the module: the shared one would fetch what its cache lacks.
+    """
+    spec = importlib.util.find_spec("tiktoken_ext.openai_public")
+    if spec is None or spec.loader is None:
+        raise ContextAssemblerError("tiktoken lacks its list of encodings; install it again")
+    module: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+
+    def loaded(address: str, expected_hash: str) -> Mapping[bytes, int]:
+        name = address.rpartition("/")[2].removesuffix(".tiktoken")
+        if RANKS[name] != expected_hash:
+            raise ContextAssemblerError(f"this tiktoken expects other ranks of {name} than we have")
+        return ranks[name]
+
+    module.load_tiktoken_bpe = loaded
+    constructors: Mapping[str, Callable[[], dict[str, Any]]] = module.ENCODING_CONSTRUCTORS
+    return constructors
 
 
-def _token(value: object) -> str:
-    if isinstance(value, dict):
-        return str(value.get("content", ""))
-    return value if isinstance(value, str) else ""
+def _ranks(path: Path, expected_hash: str) -> dict[bytes, int]:
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != expected_hash:
+        raise ContextAssemblerError(f"{path} is not the file that tiktoken expects; remove it")
+    pairs = (line.split() for line in content.splitlines() if line)
+    return {base64.b64decode(token): int(rank) for token, rank in pairs}

@@ -1,0 +1,7 @@
+"""
+`python -m cli`.
+"""
+
+from cli.main import main
+
+main()
