@@ -43,6 +43,8 @@ PROBES = (
     "שלום עולם",
     "日本語の文章です。",
     "🚀 launch — with “quotes” and dashes",
+    " ",
+    "UPPER and lower, ÄÖÜ and ß",
     "word " * 200,
 )
 

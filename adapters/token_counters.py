@@ -7,17 +7,21 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib.util
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import tiktoken
+from jinja2 import Template, TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tiktoken.model import encoding_name_for_model
+from tokenizers import Tokenizer
 
-from adapters.hf_counter import HuggingFaceCounter
 from adapters.tokenizer_files import RANKS, rank_path
-from assembler.errors import ContextAssemblerError, TokenizerUnknown
+from assembler.errors import ContextAssemblerError, InvalidRequest, TokenizerUnknown
 from assembler.ports import ChatMessage, TokenCounter
 
 TOKENS_PER_MESSAGE = 3
@@ -31,6 +35,8 @@ ENCODINGS = {
     "o200k_harmony": "o200k_base",
 }
 """The rank file of every encoding that is offered."""
+
+MESSAGES = "budget.prompt_window.messages"
 
 _HF_NAME = re.compile(r"[a-z0-9._-]+")
 
@@ -78,6 +84,83 @@ class TiktokenCounter:
             if message.name is not None:
                 total += TOKENS_PER_NAME + self.count(message.name)
         return total
+
+
+class HuggingFaceCounter:
+    """
+    Counts with a `tokenizer.json`, its own truncation, padding and added tokens switched off.
+
+    Spellings of special tokens in a text count as plain text. A prompt is rendered whole with the
+    chat template of `tokenizer_config.json`, where it has one, and its special tokens count as
+    such. Surrogates count as the code point that a pair of them stands for, and as U+FFFD where
+    one is alone.
+    """
+
+    def __init__(self, name: str, folder: Path) -> None:
+        """
+        Load the files.
+
+        Raises:
+            ContextAssemblerError: A file is damaged.
+        """
+        self._name = name
+        try:
+            content = (folder / "tokenizer.json").read_bytes()
+            self._sha256 = hashlib.sha256(content).hexdigest()
+            path = folder / "tokenizer_config.json"
+            config = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+            self._variables = _special_tokens(config)
+            self._template = _template(config)
+            self._plain = _tokenizer(content, is_plain=True)
+            self._whole = _tokenizer(content, is_plain=False) if self._template else None
+        except Exception as error:  # tokenizers raises bare exceptions
+            raise ContextAssemblerError(f"tokenizer {name!r} cannot be loaded: {error}") from error
+
+    @property
+    def name(self) -> str:
+        """
+        Return ``hf:<name>``.
+        """
+        return self._name
+
+    @property
+    def sha256(self) -> str:
+        """
+        Return the hash of `tokenizer.json`.
+        """
+        return self._sha256
+
+    def count(self, text: str) -> int:
+        """
+        Return the number of tokens of a text of its own.
+        """
+        return _count(self._plain, text)
+
+    def count_messages(self, messages: Sequence[ChatMessage]) -> int:
+        """
+        Return the number of tokens of a prompt rendered with the model's own chat template.
+
+        Raises:
+            InvalidRequest: The tokenizer has no template, or it refuses the messages.
+        """
+        if self._template is None or self._whole is None:
+            raise InvalidRequest(
+                MESSAGES,
+                f"{self._name} has no chat template; count the frame yourself and send "
+                "frame_tokens",
+            )
+        rows = [
+            {key: text for key, text in asdict(one).items() if text is not None} for one in messages
+        ]
+        try:
+            prompt = self._template.render(
+                **self._variables, messages=rows, add_generation_prompt=True
+            )
+        except (TemplateError, TypeError, ValueError) as error:
+            raise InvalidRequest(
+                MESSAGES, f"the chat template of {self._name} refuses them: {error}"
+            ) from error
+        return _count(self._whole, prompt)
 
 
 class TokenizerFolder:
@@ -146,9 +229,7 @@ def _constructors(
 
     They live in a private copy of the module: the shared one would fetch what its cache lacks.
     """
-    spec = importlib.util.find_spec("tiktoken_ext.openai_public")
-    if spec is None or spec.loader is None:
-        raise ContextAssemblerError("tiktoken lacks its list of encodings; install it again")
+    spec: Any = importlib.util.find_spec("tiktoken_ext.openai_public")
     module: Any = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
 
@@ -169,3 +250,54 @@ def _ranks(path: Path, expected_hash: str) -> dict[bytes, int]:
         raise ContextAssemblerError(f"{path} is not the file that tiktoken expects; remove it")
     pairs = (line.split() for line in content.splitlines() if line)
     return {base64.b64decode(token): int(rank) for token, rank in pairs}
+
+
+def _tokenizer(content: bytes, *, is_plain: bool) -> Tokenizer:
+    tokenizer = Tokenizer.from_str(content.decode("utf-8"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    tokenizer.encode_special_tokens = is_plain
+    return tokenizer
+
+
+def _count(tokenizer: Tokenizer, text: str) -> int:
+    valid = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return len(tokenizer.encode(valid, add_special_tokens=False).ids)
+
+
+def _template(config: Mapping[str, Any]) -> Template | None:
+    source = config.get("chat_template")
+    if isinstance(source, list):
+        named = {one["name"]: one["template"] for one in source}
+        source = named.get("default")
+    if source is None:
+        return None
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+    )
+    environment.globals["raise_exception"] = _refuse
+    environment.filters["tojson"] = _to_json
+    return environment.from_string(source)
+
+
+def _refuse(message: str) -> NoReturn:
+    raise TemplateError(message)
+
+
+def _to_json(value: object, indent: int | None = None) -> str:
+    """
+    Return JSON as chat templates expect it: without the HTML escapes of Jinja's own filter.
+    """
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+def _special_tokens(config: Mapping[str, Any]) -> dict[str, str]:
+    """
+    Return the ``bos_token`` and its like, which templates name.
+    """
+    tokens = {
+        name: value.get("content") if isinstance(value, dict) else value
+        for name, value in config.items()
+        if name.endswith("_token")
+    }
+    return {name: value for name, value in tokens.items() if isinstance(value, str)}

@@ -127,7 +127,7 @@ class ReadScope:
         if self.asked.source_ids:
             parts.append(Condition("source_id", AnyString(self.asked.source_ids)))
         if self.asked.versions is VersionPolicy.PINNED:
-            parts.append(Filter(any_of=tuple(_pin_filter(pin) for pin in self.asked.pins)))
+            parts.append(_pins_filter(self.asked.pins))
         if not self.asked.filter.is_empty:
             parts.append(self.asked.filter)
         return Filter(all_of=tuple(parts))
@@ -156,6 +156,15 @@ class ReadScope:
             return (meets,)
         open_to_all = Condition("readers", IsMissing())
         return (Filter(any_of=(open_to_all, meets)) if self.asked.principals else open_to_all,)
+
+
+def _pins_filter(pins: tuple[Pin, ...]) -> Condition | Filter:
+    """
+    Return what matches one of the pins; without pins, nothing.
+    """
+    if not pins:
+        return Condition("source_id", AnyString(()))
+    return Filter(any_of=tuple(_pin_filter(pin) for pin in pins))
 
 
 def _pin_filter(pin: Pin) -> Filter:

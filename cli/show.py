@@ -68,7 +68,8 @@ def _budget(console: Console, budget: pb.BudgetReport) -> None:
         f"text {budget.text_tokens}, headings {budget.heading_tokens}, "
         f"markers {budget.marker_tokens}, unused {budget.unused_tokens}"
     )
-    console.print(ProgressBar(total=max(limit, 1), completed=used, width=BAR_WIDTH))
+    console.print(ProgressBar(total=max(limit, 1), completed=used, width=BAR_WIDTH), end="\n")
+    console.print()
 
 
 def _stages(console: Console, context: pb.AssembledContext) -> None:

@@ -11,11 +11,11 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from adapters.bm25 import bm25_language
-from adapters.store import IndexListing, Publication
+from adapters.store import EmbeddingSpec, IndexListing, Publication
 from assembler.errors import (
     IndexUnavailable,
     IndexUnknown,
@@ -82,6 +82,35 @@ class FakeEmbedder:
         """
         Return one normalised vector per text.
         """
+        return [hash_vector(text, self._identity.dimension) for text in texts]
+
+    @property
+    def spec(self) -> EmbeddingSpec:
+        """
+        Return how texts become vectors.
+        """
+        return EmbeddingSpec(self._identity, "r1", 256, "mean", "", "", normalised=True)
+
+    def count(self, text: str) -> int:
+        """
+        Return the words and marks of a document, and two special tokens.
+        """
+        return len(WORD.findall(text)) + 2
+
+    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        """
+        Return where words and marks stand.
+        """
+        return [match.span() for match in WORD.finditer(text)]
+
+    def embed_documents(
+        self, texts: Sequence[str], progress: Callable[[int], None] | None = None
+    ) -> list[Vector]:
+        """
+        Return one normalised vector per document.
+        """
+        if progress is not None:
+            progress(len(texts))
         return [hash_vector(text, self._identity.dimension) for text in texts]
 
 

@@ -89,9 +89,7 @@ class Checker:
         self, request: service_pb.AssembleContextRequest, reply: pb.AssembledContext
     ) -> None:
         counted = self._client.count_tokens(
-            service_pb.CountTokensRequest(
-                tokenizer=request.budget.tokenizer, texts=[reply.context]
-            )
+            service_pb.CountTokensRequest(tokenizer=request.budget.tokenizer, texts=[reply.context])
         ).text_tokens[0]
         self.tally.over_budget += counted > request.budget.context_tokens
         self.tally.miscounted += counted != reply.budget.context_tokens

@@ -129,9 +129,7 @@ class PointsServicer(wire.PointsServicer):
 
         return self._server.answer("Scroll", request, context, do)
 
-    def Count(
-        self, request: wire.CountPoints, context: grpc.ServicerContext
-    ) -> wire.CountResponse:
+    def Count(self, request: wire.CountPoints, context: grpc.ServicerContext) -> wire.CountResponse:
         def do() -> wire.CountResponse:
             count = self._server.shard(request.collection_name).count(
                 edge.CountRequest(exact=request.exact, filter=edge_filter(request.filter))

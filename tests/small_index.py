@@ -1,0 +1,121 @@
+"""
+A small index in memory, written by the real indexer, with the core on top of it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from assembler.assemble import ContextAssembler
+from assembler.model import FieldType
+from assembler.profile import DEFAULT_PROFILE
+from assembler.report import AssembledContext
+from assembler.request import AssembleRequest, Budget, ContextTokens, Query, Target
+from assembler.scope import Scope
+from indexer.index import IndexRequest, Summary, run_index
+from tests.counters import CharCounter
+from tests.fakes import FakeEmbedder, FakeIndex
+
+TRAVEL = """# Travel
+
+## Trains
+
+Trains are booked in second class. First class may be booked for journeys of three hours.
+
+Tickets are kept for a year. Refunds go to the team.
+
+## Flights
+
+Flights are booked in economy class. Business class is never paid.
+
+| city | limit |
+| --- | --- |
+| Oslo | 180 |
+| Bergen | 150 |
+"""
+EXPENSES = """# Expenses
+
+Receipts are handed in within 30 days. Tickets are kept for a year. Refunds go to the team.
+
+Fines are never paid.
+"""
+SECRET = "# Salaries\n\nThe band of level three ends at 78000.\n"
+SCHEMA = {"team": FieldType.KEYWORD, "year": FieldType.INT64}
+
+
+class Counters:
+    """
+    One tokenizer.
+    """
+
+    def get(self, name: str) -> CharCounter:
+        from assembler.errors import TokenizerUnknown
+
+        if name != "chars":
+            raise TokenizerUnknown(name, ("chars",))
+        return CharCounter()
+
+    def names(self) -> tuple[str, ...]:
+        return ("chars",)
+
+
+class SmallIndex:
+    """
+    Files in a folder, an index in memory, and an assembler over it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.store = FakeIndex()
+        self.embedder = FakeEmbedder()
+        self.profiles = {
+            "default": replace(DEFAULT_PROFILE, price=0.0),
+            "priced": replace(DEFAULT_PROFILE, name="priced", price=0.9),
+        }
+        ticks = itertools.count()
+        self.assembler = ContextAssembler(
+            catalog=self.store,
+            index=self.store,
+            embedder=self.embedder,
+            counters=Counters(),
+            profiles=self.profiles,
+            clock=lambda: float(next(ticks)),
+        )
+
+    def write(self, **files: str) -> None:
+        """
+        Write files; `__` in a name stands for a point.
+        """
+        for name, text in files.items():
+            (self.folder / name.replace("__", ".")).write_text(text, encoding="utf-8")
+
+    def index(self, *facts: dict[str, Any], **asked: Any) -> Summary:
+        """
+        Index the folder, with what the facts say of its files.
+        """
+        sources = None
+        if facts:
+            sources = self.folder.parent / "sources.jsonl"
+            sources.write_text("".join(json.dumps(one) + "\n" for one in facts), encoding="utf-8")
+        request = IndexRequest(
+            **{"index": "docs", "paths": (self.folder,), "sources_file": sources, **asked}
+        )
+        return run_index(request, self.store, self.embedder, lambda *_: None)
+
+    async def ask(self, text: str = "Refunds tickets", **asked: Any) -> AssembledContext:
+        """
+        Ask with the defaults for whatever is not given.
+        """
+        scope = asked.pop("scope", Scope())
+        limit = asked.pop("limit", 200)
+        given = {
+            "queries": (Query(text),),
+            "targets": (Target("docs", scope),),
+            "budget": Budget("chars", ContextTokens(limit)),
+            **asked,
+        }
+        return await self.assembler.assemble(AssembleRequest(**given))
