@@ -18,7 +18,7 @@ from server.settings import Settings
 async def serve(
     settings: Settings,
     *,
-    ready: Callable[[Service], None] | None = None,
+    ready: Callable[[Service, int], None] | None = None,
     stop: asyncio.Event | None = None,
 ) -> None:
     """
@@ -26,7 +26,7 @@ async def serve(
 
     Args:
         settings: The configuration.
-        ready: Told the running service once it answers.
+        ready: Told the running service and its metrics port once it answers.
         stop: Ends the service when set.
     """
     logger = make_logger(settings.log_level)
@@ -50,7 +50,7 @@ async def serve(
         metrics_port=scraped.server_port,
     )
     if ready is not None:
-        ready(service)
+        ready(service, scraped.server_port)
     try:
         await stopping.wait()
     finally:

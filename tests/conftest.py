@@ -1,0 +1,98 @@
+"""
+What many tests share: the exported model, the tokenizers, and one running service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from adapters.model_export import export_model
+from adapters.model_files import DESCRIPTION
+from adapters.tokenizer_files import install_tokenizers
+from assembler.model import FieldType
+from cli.demo import serving
+from cli.index import index_paths
+from contextassembler.client import ContextAssemblerClient
+from indexer.index import IndexRequest, Summary
+from server.settings import Settings
+
+ROOT = Path(__file__).parents[1]
+VAR = ROOT / "var"
+
+
+@pytest.fixture(scope="session")
+def model_folder() -> Path:
+    """
+    Return the exported default model, made once.
+    """
+    folder = VAR / "models" / "all-minilm-l6-v2"
+    if not (folder / DESCRIPTION).exists():
+        export_model(None, folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tokenizer_folder() -> Path:
+    """
+    Return the folder of the installed tokenizer files.
+    """
+    folder = VAR / "tokenizers"
+    install_tokenizers(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def settings(
+    model_folder: Path, tokenizer_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Settings:
+    """
+    Return settings with an index folder of this run.
+    """
+    return Settings(
+        data_dir=tmp_path_factory.mktemp("data"),
+        model_dir=model_folder,
+        tokenizer_dir=tokenizer_folder,
+    )
+
+
+@pytest.fixture(scope="session")
+def handbook(settings: Settings) -> Summary:
+    """
+    Return the summary of indexing the example handbook.
+    """
+    request = IndexRequest(
+        index="handbook",
+        paths=(ROOT / "examples" / "handbook",),
+        sources_file=ROOT / "examples" / "handbook-sources.jsonl",
+        schema={
+            "department": FieldType.KEYWORD,
+            "year": FieldType.INT64,
+            "tags": FieldType.KEYWORD_LIST,
+            "reviewed": FieldType.TIMESTAMP,
+            "confidential": FieldType.BOOL,
+        },
+    )
+    return index_paths(request, settings, Console(quiet=True))
+
+
+@pytest.fixture(scope="session")
+def address(settings: Settings, handbook: Summary) -> Iterator[str]:
+    """
+    Return the address of a running service, in a process of its own, over the handbook.
+    """
+    assert handbook.is_published
+    with serving(settings) as where:
+        yield where
+
+
+@pytest.fixture(scope="session")
+def client(address: str) -> Iterator[ContextAssemblerClient]:
+    """
+    Return a client of the running service.
+    """
+    with ContextAssemblerClient(address, timeout_seconds=30) as made:
+        yield made

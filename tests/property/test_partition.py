@@ -1,0 +1,166 @@
+"""
+Whatever a text is made of: sections are the text, chunks the sections, and nothing is cut in two.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+
+import grapheme
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from assembler.model import BorderKind
+from assembler.span import Span
+from indexer.cut_source import CHUNK_TOKENS, SECTION_TOKENS, CutSource, cut_source
+from indexer.read_source import CODE
+from indexer.sources import SourceFile
+from tests.fakes import FakeEmbedder
+
+PIECES = (
+    *("word ", "refund. ", "Nr. 5 ", "z.B. ", "U.S. ", "end\n", "\n\n", "\n", " ", "\t", "\x00"),
+    *("# Title\n", "## Part\n\n", "### " + "long " * 60 + "\n", "Setext\n======\n", "####\n"),
+    *("```py\n# no heading\n```\n", "~~~\n", "| a | b |\n| - | - |\n", "| 1 | 2 |\n"),
+    *("as follows:\n\n", "- item\n", "1. item\n", "> quoted\n", "<|endoftext|>"),
+    *("x" * 400, "e\u0301", "u\u0308" * 90, "o" + "\u0301" * 200, "שלום ", "مرحبا ", "漢字" * 80),
+    *(
+        "👩‍👩‍👧",
+        "👩‍👩‍👧" * 70,
+        "🇩🇪🇫🇷" * 60,
+        "👍🏽",
+        "각" * 50,
+        "नमस्ते ",
+        "\u200f",
+        "\u2028",
+        "\u00a0",
+    ),
+    *("word " * 300, "A sentence of six words here. " * 40, "\v", "\x85", "\f"),
+)
+anything = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=30)
+
+
+def joined(pieces: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """
+    Return texts as `read_source` leaves them: with line feeds only, and not blank.
+    """
+    return st.lists(pieces, min_size=1, max_size=25).map("".join).filter(str.strip)
+
+
+texts = joined(st.sampled_from(PIECES) | anything)
+media_types = st.sampled_from(["text/markdown", "text/plain", CODE])
+EXAMPLES = 400
+
+
+class LetterEmbedder(FakeEmbedder):
+    """
+    A model for which every letter is a token, as some scripts are for most models.
+    """
+
+    def count(self, text: str) -> int:
+        return len(self.offsets(text)) + 2
+
+    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        return [(at, at + 1) for at, letter in enumerate(text) if not letter.isspace()]
+
+
+models = st.sampled_from([FakeEmbedder(), LetterEmbedder()])
+
+
+def cut(
+    text: str,
+    media_type: str = "text/markdown",
+    tenant: str = "",
+    embedder: FakeEmbedder | None = None,
+) -> CutSource:
+    return cut_source(
+        SourceFile(Path("a.md"), "a.md", media_type),
+        text,
+        tenant=tenant,
+        language="",
+        fields={},
+        revision=1,
+        is_active=True,
+        embedder=embedder or FakeEmbedder(),
+    )
+
+
+def holds(text: str, spans: list[Span], whole: Span) -> bool:
+    """
+    Return whether the spans touch, in order, and together are the whole.
+    """
+    starts = [span.start for span in spans]
+    ends = [span.end for span in spans]
+    is_whole = "".join(span.slice(text) for span in spans) == whole.slice(text)
+    return [*starts, whole.end] == [whole.start, *ends] and is_whole
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(texts, media_types, models)
+@example("x" * 5000, "text/plain", LetterEmbedder())
+@example("o" + "\u0301" * 3000, "text/plain", LetterEmbedder())
+def test_sections_are_the_text_and_chunks_are_the_sections(
+    text: str, media_type: str, embedder: FakeEmbedder
+) -> None:
+    source = cut(text, media_type, embedder=embedder)
+    assert holds(text, [one.span for one in source.sections], Span(0, len(text)))
+    for section in source.sections:
+        assert section.text == section.span.slice(text)
+        assert holds(text, list(section.chunk_spans), section.span)
+    spans = [span for section in source.sections for span in section.chunk_spans]
+    assert [draft.chunk.span for draft in source.drafts] == spans
+    assert [draft.chunk.ordinal for draft in source.drafts] == list(range(len(spans)))
+    for section in source.sections:
+        first = section.first_chunk_ordinal
+        own = source.drafts[first : first + len(section.chunk_spans)]
+        assert {draft.chunk.section_key for draft in own} == {section.key}
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(texts, media_types, models)
+def test_no_chunk_and_no_section_is_above_its_limit(
+    text: str, media_type: str, embedder: FakeEmbedder
+) -> None:
+    source = cut(text, media_type, embedder=embedder)
+    assert all(embedder.count(draft.embedding_input) <= CHUNK_TOKENS for draft in source.drafts)
+    assert all(len(embedder.offsets(one.text)) <= SECTION_TOKENS for one in source.sections)
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(texts, media_types)
+def test_borders_lie_inside_their_section_in_order_and_once(text: str, media_type: str) -> None:
+    for section in cut(text, media_type).sections:
+        offsets = [border.offset for border in section.borders]
+        assert offsets == sorted(set(offsets))
+        assert all(section.span.start < offset < section.span.end for offset in offsets)
+        for block in section.blocks:
+            assert section.span.contains(block.span)
+            assert section.span.contains(block.lead)
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(joined(st.sampled_from(PIECES)), media_types, models)
+def test_no_cut_parts_what_a_reader_sees_as_one_letter(
+    text: str, media_type: str, embedder: FakeEmbedder
+) -> None:
+    source = cut(text, media_type, embedder=embedder)
+    whole = {0, *itertools.accumulate(grapheme.grapheme_lengths(text))}
+    longest = max(grapheme.grapheme_lengths(text))
+    cuts = {draft.chunk.span.start for draft in source.drafts}
+    cuts |= {
+        b.offset for one in source.sections for b in one.borders if b.kind is BorderKind.FORCED
+    }
+    if longest < 16:  # a letter with hundreds of marks is longer than a chunk
+        assert cuts <= whole
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(texts, st.sampled_from(["", "acme"]))
+def test_keys_are_unique_and_depend_on_nothing_but_what_they_name(text: str, tenant: str) -> None:
+    one, again = cut(text, tenant=tenant), cut(text, tenant=tenant)
+    keys = [draft.chunk.key for draft in one.drafts] + [section.key for section in one.sections]
+    same = [draft.chunk.key for draft in again.drafts] + [section.key for section in again.sections]
+    assert keys == same
+    assert len(keys) == len(set(keys))
+    assert not set(keys) & {draft.chunk.key for draft in cut(text, tenant="other").drafts}
