@@ -127,7 +127,9 @@ async def test_a_page_that_is_no_json_is_an_error() -> None:
         await remote(lambda _: httpx.Response(200, text="<html>")).embed(["a"])
 
 
-@pytest.mark.parametrize("error", [httpx.ConnectError, httpx.ReadTimeout, httpx.RemoteProtocolError])
+@pytest.mark.parametrize(
+    "error", [httpx.ConnectError, httpx.ReadTimeout, httpx.RemoteProtocolError]
+)
 async def test_an_endpoint_that_cannot_be_reached_is_unavailable(
     error: type[httpx.TransportError],
 ) -> None:

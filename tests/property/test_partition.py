@@ -65,7 +65,16 @@ class LetterEmbedder(FakeEmbedder):
         return [(at, at + 1) for at, letter in enumerate(text) if not letter.isspace()]
 
 
-models = st.sampled_from([FakeEmbedder(), LetterEmbedder()])
+class UnevenEmbedder(FakeEmbedder):
+    """
+    A model whose texts have more tokens than the places of their words let expect.
+    """
+
+    def count(self, text: str) -> int:
+        return sum(1 + (end - start) // 4 for start, end in self.offsets(text)) + 2
+
+
+models = st.sampled_from([FakeEmbedder(), LetterEmbedder(), UnevenEmbedder()])
 
 
 def cut(
