@@ -4,6 +4,7 @@ Write the Python stubs beside the protos, at install and by `python protos/build
 
 from __future__ import annotations
 
+import shutil
 import sys
 from importlib import resources
 from pathlib import Path
@@ -18,7 +19,7 @@ def build() -> list[Path]:
     Generate every stub; return the files.
 
     Raises:
-        RuntimeError: The compiler refused a proto.
+        RuntimeError: The compiler refused a proto, or a plugin of it is missing.
     """
     from grpc_tools import protoc  # noqa: PLC0415 - only there while building
 
@@ -29,6 +30,8 @@ def build() -> list[Path]:
             "protoc",
             f"--proto_path={PROTOS}",
             f"--proto_path={well_known}",
+            _plugin("protoc-gen-mypy"),
+            _plugin("protoc-gen-mypy_grpc"),
             f"--python_out={PROTOS}",
             f"--mypy_out=quiet:{PROTOS}",
             f"--grpc_python_out={PROTOS}",
@@ -40,6 +43,17 @@ def build() -> list[Path]:
         msg = f"protoc ended with code {code}"
         raise RuntimeError(msg)
     return sorted(path for pattern in STUBS for path in PROTOS.glob(f"**/{pattern}"))
+
+
+def _plugin(name: str) -> str:
+    """
+    Return the option that names a plugin, found also where its environment is not activated.
+    """
+    found = shutil.which(name) or shutil.which(name, path=str(Path(sys.executable).parent))
+    if found is None:
+        msg = f"{name} is not there; install mypy-protobuf"
+        raise RuntimeError(msg)
+    return f"--plugin={name}={found}"
 
 
 def get_build_hook() -> type[Any]:
