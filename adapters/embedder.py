@@ -5,6 +5,7 @@ An exported sentence-transformers model, served by ONNX Runtime.
 from __future__ import annotations
 
 import asyncio
+import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,6 +22,8 @@ from assembler.ports import ModelIdentity, Vector
 
 BATCH_TEXTS = 32
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
 Floats = npt.NDArray[np.float32]
 
 
@@ -28,7 +31,8 @@ class OnnxEmbedder:
     """
     Embeds queries for serving and documents for indexing; never cuts a text.
 
-    What is embedded is NFC; one query alone is one forward pass of batch size 1.
+    What is embedded is NFC, surrogates are U+FFFD, and spellings of special tokens are plain text.
+    Every query is one forward pass of batch size 1.
     """
 
     def __init__(self, folder: Path, *, threads: int = 2) -> None:
@@ -53,7 +57,14 @@ class OnnxEmbedder:
             raise EmbedderUnavailable(f"model folder {folder} cannot be loaded: {error}") from error
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
+        self._tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
         self._inputs = [one.name for one in self._session.get_inputs()]
+        made = self._session.get_outputs()[0].shape[-1]
+        if made != self._spec.model.dimension:
+            raise EmbedderUnavailable(
+                f"model folder {folder} says dimension {self._spec.model.dimension}, its model "
+                f"makes {made}; run `context-assembler model export` to write it again"
+            )
 
     @property
     def identity(self) -> ModelIdentity:
@@ -71,10 +82,11 @@ class OnnxEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
         """
-        Return one normalised vector per query.
+        Return one normalised vector per query; the event loop goes on meanwhile.
 
         Raises:
-            InvalidRequest: A query has more tokens than the model takes.
+            InvalidRequest: A query has more tokens than the model takes; the field is
+                ``queries[i].text`` with its place among the given texts.
         """
         return await asyncio.to_thread(self._embed_queries, texts)
 
@@ -89,12 +101,16 @@ class OnnxEmbedder:
         Return the code point range of each token of a text, special tokens left out.
         """
         offsets: Sequence[tuple[int, int]] = self._tokenizer.encode(
-            text, add_special_tokens=False
+            _encodable(text), add_special_tokens=False
         ).offsets
         return offsets
 
     def embed_documents(
-        self, texts: Sequence[str], progress: Callable[[int], None] | None = None
+        self,
+        texts: Sequence[str],
+        progress: Callable[[int], None] | None = None,
+        *,
+        batch_texts: int = BATCH_TEXTS,
     ) -> list[Vector]:
         """
         Return one normalised vector per document, in the given order.
@@ -102,6 +118,7 @@ class OnnxEmbedder:
         Args:
             texts: The exact embedding inputs.
             progress: Told how many more are done, after each batch.
+            batch_texts: Texts of one forward pass; those of like length go together.
 
         Raises:
             ValueError: A text has more tokens than the model takes.
@@ -114,8 +131,8 @@ class OnnxEmbedder:
                 raise ValueError(msg)
         order = sorted(range(len(encoded)), key=lambda number: len(encoded[number].ids))
         vectors: list[Vector] = [()] * len(encoded)
-        for start in range(0, len(order), BATCH_TEXTS):
-            batch = order[start : start + BATCH_TEXTS]
+        for start in range(0, len(order), batch_texts):
+            batch = order[start : start + batch_texts]
             made = self._forward([encoded[number].ids for number in batch])
             for number, vector in zip(batch, made, strict=True):
                 vectors[number] = vector.tolist()
@@ -157,16 +174,17 @@ def _pooled(hidden: Floats, mask: npt.NDArray[np.int64], spec: EmbeddingSpec) ->
     else:
         weights = mask[:, :, None].astype(np.float32)
         pooled = (hidden * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1e-9)
-    if spec.normalised:
-        pooled = pooled / np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-12)
-    return np.asarray(pooled, dtype=np.float32)
+    lengths = np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-12)
+    return np.asarray(pooled / lengths, dtype=np.float32)
 
 
 def _encodable(text: str) -> str:
     """
-    Return the text with lone surrogates, which no tokenizer takes, as replacement characters.
+    Return the text with surrogates, which no tokenizer takes, as replacement characters.
+
+    Every code point stays where it was, so that offsets hold for the text as given.
     """
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return _SURROGATE.sub("\ufffd", text)
 
 
 def _options(threads: int) -> ort.SessionOptions:

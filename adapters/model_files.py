@@ -17,6 +17,7 @@ WEIGHTS = "model.onnx"
 TOKENIZER = "tokenizer.json"
 DESCRIPTION = "model.json"
 READ_BYTES = 1 << 20
+POOLINGS = ("mean", "cls")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,8 @@ class ModelDescription:
     Attributes:
         sha256: Hash of the original weights: the model's identity.
         max_tokens: The model's own maximum, special tokens included.
-        pooling: ``mean`` or ``cls``.
+        special_tokens: How many of them every text gets.
+        pooling: One of `POOLINGS`.
         onnx_sha256: Hash of `model.onnx`.
         tokenizer_sha256: Hash of `tokenizer.json`.
     """
@@ -37,6 +39,7 @@ class ModelDescription:
     revision: str
     dimension: int
     max_tokens: int
+    special_tokens: int
     pooling: str
     prefix: str
     query_prefix: str
@@ -44,6 +47,20 @@ class ModelDescription:
     opset: int
     onnx_sha256: str
     tokenizer_sha256: str
+
+    def __post_init__(self) -> None:
+        """
+        Check what vectors depend on.
+        """
+        if self.pooling not in POOLINGS:
+            msg = f"pooling {self.pooling!r} is not one of {', '.join(POOLINGS)}"
+            raise ValueError(msg)
+        if self.dimension < 1 or not 0 <= self.special_tokens < self.max_tokens:
+            msg = (
+                f"dimension {self.dimension}, {self.max_tokens} tokens and {self.special_tokens} "
+                "special ones make no model"
+            )
+            raise ValueError(msg)
 
     @property
     def spec(self) -> EmbeddingSpec:

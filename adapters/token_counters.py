@@ -20,6 +20,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tiktoken.model import encoding_name_for_model
 from tokenizers import Tokenizer
 
+from adapters.ordinary_count import count_ordinary
 from adapters.tokenizer_files import RANKS, rank_path
 from assembler.errors import ContextAssemblerError, InvalidRequest, TokenizerUnknown
 from assembler.ports import ChatMessage, TokenCounter
@@ -50,9 +51,7 @@ class TiktokenCounter:
     """
 
     def __init__(self, name: str, sha256: str, encoding: tiktoken.Encoding) -> None:
-        self._name = name
-        self._sha256 = sha256
-        self._encoding = encoding
+        self._name, self._sha256, self._encoding = name, sha256, encoding
 
     @property
     def name(self) -> str:
@@ -72,7 +71,7 @@ class TiktokenCounter:
         """
         Return the number of tokens of a text of its own.
         """
-        return len(self._encoding.encode_ordinary(text))
+        return count_ordinary(self._encoding, text)
 
     def count_messages(self, messages: Sequence[ChatMessage]) -> int:
         """
@@ -146,8 +145,7 @@ class HuggingFaceCounter:
         if self._template is None or self._whole is None:
             raise InvalidRequest(
                 MESSAGES,
-                f"{self._name} has no chat template; count the frame yourself and send "
-                "frame_tokens",
+                f"{self._name} has no chat template; count the frame and send frame_tokens",
             )
         rows = [
             {key: text for key, text in asdict(one).items() if text is not None} for one in messages
@@ -268,15 +266,13 @@ def _count(tokenizer: Tokenizer, text: str) -> int:
 def _template(config: Mapping[str, Any]) -> Template | None:
     source = config.get("chat_template")
     if isinstance(source, list):
-        named = {one["name"]: one["template"] for one in source}
-        source = named.get("default")
+        source = {one["name"]: one["template"] for one in source}.get("default")
     if source is None:
         return None
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
     )
-    environment.globals["raise_exception"] = _refuse
-    environment.filters["tojson"] = _to_json
+    environment.globals["raise_exception"], environment.filters["tojson"] = _refuse, _to_json
     return environment.from_string(source)
 
 

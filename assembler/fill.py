@@ -134,9 +134,7 @@ class Filling:
         if self.tokens + cost > self.room:
             self.cheapest_skipped = min(cost, self.cheapest_skipped or cost)
             return Disposition.OVER_BUDGET
-        cap = None
-        if parent.target < len(self.rules.targets):
-            cap = self.rules.targets[parent.target].max_context_tokens
+        cap = self.rules.targets[parent.target].max_context_tokens
         if cap is not None and self._by_target.get(parent.target, 0) + cost > cap:
             return Disposition.OVER_BUDGET
         if self._by_source.get(_source(parent), 0) + cost > self.rules.source_limit:

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from assembler.filters import AnyString, Condition, Filter, IntRange, IsMissing
 from assembler.model import PointKind, Provenance
 
+MOST_DIGITS = 15
+"""Of a revision: what a JSON number holds exactly."""
+
 
 class VersionPolicy(enum.Enum):
     """
@@ -54,7 +57,8 @@ class IndexVersion:
             ValueError: The text is not of the form ``<generation>.<revision>``.
         """
         generation, dot, revision = text.rpartition(".")
-        if not (dot and generation and revision.isascii() and revision.isdigit()):
+        is_number = revision.isascii() and revision.isdigit() and len(revision) <= MOST_DIGITS
+        if not (dot and generation and is_number):
             msg = f"an index version reads <generation>.<revision>, got {text!r}"
             raise ValueError(msg)
         return cls(generation, int(revision))

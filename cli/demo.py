@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import typer
+from contextassembler.client import ContextAssemblerCallError, ContextAssemblerClient
+from contextassembler.v1 import context_assembler_service_pb2 as service_pb
+from contextassembler.v1 import context_pb2 as pb
 from rich.console import Console
 
 from adapters.tokenizer_files import install_tokenizers
@@ -25,9 +28,6 @@ from cli.index import index_paths, show_summary
 from cli.look import counters
 from cli.ports import free_port
 from cli.show import show_context
-from contextassembler.client import ContextAssemblerCallError, ContextAssemblerClient
-from contextassembler.v1 import context_assembler_service_pb2 as service_pb
-from contextassembler.v1 import context_pb2 as pb
 from indexer.index import IndexRequest
 from server.settings import Settings
 
@@ -127,7 +127,7 @@ def serving(settings: Settings) -> Iterator[str]:
         "CONTEXT_ASSEMBLER_DATA_DIR": str(settings.data_dir),
         "CONTEXT_ASSEMBLER_LOG_LEVEL": "WARNING",
     }
-    process = subprocess.Popen(  # noqa: S603 - our own command
+    process = subprocess.Popen(
         [sys.executable, "-m", "cli", "serve"], env=environment
     )
     address = f"127.0.0.1:{port}"

@@ -76,6 +76,14 @@ def _sentences(text: str, start: int, end: int, language: str, *, is_code: bool)
     return offsets
 
 
+def forced_cut(text: str, start: int, reach: int) -> int:
+    """
+    Return where a piece from the start ends that has no border up to the reach: at a word, else
+    between letters as readers see them.
+    """
+    return _word_start(text, start, reach) or _grapheme_start(text, start, reach)
+
+
 def _forced(text: str, sentence: Span, ruler: Ruler, most_tokens: int) -> list[int]:
     """
     Return cuts that leave pieces of at most so many tokens, at words where there are any.
@@ -84,7 +92,7 @@ def _forced(text: str, sentence: Span, ruler: Ruler, most_tokens: int) -> list[i
     start = sentence.start
     while ruler.tokens(Span(start, sentence.end)) > most_tokens:
         reach = ruler.reach(start, most_tokens, sentence.end)
-        cut = _word_start(text, start, reach) or _grapheme_start(text, start, reach)
+        cut = forced_cut(text, start, reach)
         if cut <= start or cut >= sentence.end:
             break
         cuts.append(cut)

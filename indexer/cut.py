@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from assembler.model import Border, BorderKind
 from assembler.span import Span
+from indexer.borders import forced_cut
 from indexer.ruler import Ruler
 
 LEAST_FILLED = 0.5
@@ -20,7 +21,8 @@ class Cutter:
     Cuts one source text.
     """
 
-    def __init__(self, borders: Sequence[Border], ruler: Ruler) -> None:
+    def __init__(self, text: str, borders: Sequence[Border], ruler: Ruler) -> None:
+        self._text = text
         self._borders = borders
         self._offsets = [border.offset for border in borders]
         self._ruler = ruler
@@ -38,7 +40,7 @@ class Cutter:
         Return touching pieces that together are the range, each of at most so many tokens.
 
         Cut at a paragraph where that leaves no small piece, else at a sentence, else at a forced
-        border; where even those are too far apart, at the reach of the limit.
+        border; where even those are too far apart, at a word or between letters as seen by readers.
         """
         pieces: list[Span] = []
         start = span.start
@@ -64,4 +66,6 @@ class Cutter:
         if whole:
             return max(whole)
         forced = by_kind.get(BorderKind.FORCED)
-        return forced if forced is not None else max(reach, start + 1)
+        if forced is not None:
+            return forced
+        return max(forced_cut(self._text, start, reach), start + 1)

@@ -109,7 +109,7 @@ def cut_source(
     most = min(CHUNK_TOKENS, embedder.spec.max_tokens)
     forced_tokens = most - most // HEADING_SHARE - embedder.count("")
     borders = find_borders(text, language, ruler, forced_tokens, is_code=is_code(file.media_type))
-    cutter = Cutter(borders, ruler)
+    cutter = Cutter(text, borders, ruler)
     origin = Provenance(
         tenant=tenant,
         source_id=file.source_id,

@@ -12,6 +12,9 @@ from bs4 import BeautifulSoup
 from markdownify import MarkdownConverter
 
 MOST_BYTES = 50_000_000
+UNSEEN = "\x00\u200b\ufeff"
+"""A text of these and of white space alone is empty."""
+
 SURROGATES = ("\ud800", "\udfff")
 
 MEDIA_TYPES = {
@@ -111,7 +114,7 @@ def read_source(path: Path, media_type: str, most_bytes: int = MOST_BYTES) -> st
     text = _decoded(content, name).replace("\r\n", "\n").replace("\r", "\n")
     if media_type == "text/html":
         text = _markdown(text)
-    if not text.strip("\x00 \t\n\f\v\u00a0\ufeff"):
+    if all(letter.isspace() or letter in UNSEEN for letter in text):
         raise Unreadable(name, "is empty")
     return text
 

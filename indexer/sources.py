@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ KEYS = frozenset(
     ]
 )
 MOST_NAME_CHARS = 1024
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +209,7 @@ def _typed(name: str, value: MetadataValue, kind: FieldType) -> FieldValue:
         except ValueError:
             raise ValueError(f"{problem} (RFC 3339 with a time zone)") from None
         if time.tzinfo is not None:
-            return int(time.timestamp()) * 1_000_000 + time.microsecond
+            return (time - EPOCH) // timedelta(microseconds=1)
     raise ValueError(problem)
 
 

@@ -47,8 +47,8 @@ def to_scope(scope: pb.Scope, field: str, settings: Settings) -> Scope:
         source_ids=tuple(scope.source_ids),
         versions=policy,
         pins=_pins(scope, policy, field),
-        at_least=_version(scope.at_least, f"{field}.at_least"),
-        exactly=_version(scope.exactly, f"{field}.exactly"),
+        at_least=_version(scope, "at_least", field),
+        exactly=_version(scope, "exactly", field),
     )
 
 
@@ -68,13 +68,14 @@ def _pins(scope: pb.Scope, policy: VersionPolicy, field: str) -> tuple[Pin, ...]
     )
 
 
-def _version(text: str, field: str) -> IndexVersion | None:
-    if not text:
+def _version(scope: pb.Scope, name: str, field: str) -> IndexVersion | None:
+    if scope.WhichOneof("index_version") != name:
         return None
+    text: str = getattr(scope, name)
     try:
         return IndexVersion.parse(text)
     except ValueError as error:
-        raise InvalidRequest(field, str(error)) from error
+        raise InvalidRequest(f"{field}.{name}", str(error)) from error
 
 
 def _filter(message: pb.Filter, field: str) -> Filter:

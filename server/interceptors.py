@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 from google.protobuf.message import DecodeError
 
+from adapters.trace import TRACEPARENT
 from assembler.errors import DeadlineExceeded, Overloaded, RequestUndecodable
 from server.metrics import Metrics
 from server.settings import Settings
@@ -26,6 +27,7 @@ REQUEST_ID = "x-request-id"
 STATUS_DETAILS = "grpc-status-details-bin"
 UNCOUNTED = ("/grpc.health.v1.Health/", "/grpc.reflection.")
 _GOOD_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_TRACEPARENT = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 Call = Any
@@ -71,6 +73,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     ) -> Any:
         started = time.perf_counter()
         request_id = _request_id(context)
+        TRACEPARENT.set(_traceparent(context))
         labels = ("unary", service, method)
         self._metrics.started.labels(*labels).inc()
         code = grpc.StatusCode.OK
@@ -133,6 +136,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             "code": code.name,
             "seconds": round(seconds, 6),
         }
+        if TRACEPARENT.get():
+            facts["traceparent"] = TRACEPARENT.get()
         if code is grpc.StatusCode.INTERNAL:
             self._logger.error("call failed by a bug", exc_info=error, **facts)
         elif error is not None:
@@ -148,6 +153,13 @@ def _decoded(handler: Any, raw: bytes) -> Any:
         raise RequestUndecodable(
             "the bytes are not a message of this method; generate stubs from the protos"
         ) from error
+
+
+def _traceparent(context: Call) -> str:
+    for key, value in context.invocation_metadata() or ():
+        if key == "traceparent" and isinstance(value, str) and _TRACEPARENT.fullmatch(value):
+            return value
+    return ""
 
 
 def _request_id(context: Call) -> str:

@@ -5,6 +5,7 @@ The servicer: convert, call, convert back. No logic.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -31,6 +32,7 @@ from server.settings import Settings
 
 BYTES_PER_CHAR = 4
 REPLY_ROOM_BYTES = 64 * 1024
+_PAGE_TOKEN = re.compile(r"(?P<hash>[0-9a-f]{64}):(?P<start>[0-9]{1,15})")
 
 Call: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
@@ -172,7 +174,9 @@ class ContextAssemblerService(ContextAssemblerServiceServicer):
         )
         found = await read_source(page, parts.catalog, parts.index)
         last = found.row.chars if wanted is None else min(wanted, found.row.chars)
-        token = str(found.span.end) if found.span and found.span.end < last else ""
+        token = ""
+        if found.span and found.span.end < last:
+            token = f"{found.row.content_sha256}:{found.span.end}"
         return to_source_text(found, token)
 
 
@@ -198,10 +202,14 @@ def _source_request(request: service_pb.GetSourceTextRequest, settings: Settings
     if request.HasField("range"):
         span = checks.span(request.range, "range")
         start, end = span.start, span.end
+    content_sha256 = request.content_sha256 if request.HasField("content_sha256") else None
     if request.page_token:
-        if not (request.page_token.isascii() and request.page_token.isdigit()):
-            raise InvalidRequest("page_token", "is not one that a reply gave")
-        start = max(start, int(request.page_token))
+        page = _PAGE_TOKEN.fullmatch(request.page_token)
+        if page is None or content_sha256 not in (None, page["hash"]):
+            raise InvalidRequest("page_token", "is not one that a reply to this request gave")
+        # pages of one text never go on with another one, whatever is published meanwhile
+        content_sha256 = page["hash"]
+        start = max(start, int(page["start"]))
         if end is not None and start >= end:
             raise InvalidRequest("page_token", "lies beyond the range")
     return SourceRequest(
@@ -209,7 +217,7 @@ def _source_request(request: service_pb.GetSourceTextRequest, settings: Settings
         scope=scope,
         source_id=checks.name(request.source_id, "source_id"),
         version=request.version if request.HasField("version") else None,
-        content_sha256=request.content_sha256 if request.HasField("content_sha256") else None,
+        content_sha256=content_sha256,
         start=start,
         end=end,
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from contextassembler.client import ContextAssemblerClient
 from rich.console import Console
 
 from adapters.model_export import export_model
@@ -16,7 +17,6 @@ from adapters.tokenizer_files import install_tokenizers
 from assembler.model import FieldType
 from cli.demo import serving
 from cli.index import index_paths
-from contextassembler.client import ContextAssemblerClient
 from indexer.index import IndexRequest, Summary
 from server.settings import Settings
 

@@ -13,7 +13,6 @@ import sys
 from dataclasses import dataclass, field
 
 import httpx
-
 from contextassembler.client import ContextAssemblerCallError, ContextAssemblerClient
 from contextassembler.v1 import context_assembler_service_pb2 as service_pb
 from contextassembler.v1 import context_pb2 as pb

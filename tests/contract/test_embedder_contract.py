@@ -10,7 +10,7 @@ import json
 import math
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +27,14 @@ from assembler.ports import Embedder, Vector
 from tests.fakes import FakeEmbedder
 
 DIMENSION = 4
-TEXTS = (
+PRINTABLE = (
     "What is the refund policy?",
     "Die Kündigungsfrist beträgt drei Monate.",
-    "日本語の文章です。",
+    "日本語",
     "a",
-    "NUL \0 inside",
-    "lone \ud800 surrogate",
 )
+NO_MODEL = ({"pooling": "max"}, {"max_tokens": 2}, {"max_tokens": "many"})
+STRAY = ("NUL \0 inside", "lone \ud800 surrogate")
 
 
 class Endpoint:
@@ -95,11 +95,9 @@ class TestEveryEmbedder:
     async def test_every_text_gets_a_normalised_vector_of_the_models_dimension(
         self, embedder: Embedder
     ) -> None:
-        texts = [text for text in TEXTS if text.isprintable()]
+        vectors = await embedder.embed(PRINTABLE)
 
-        vectors = await embedder.embed(texts)
-
-        assert len(vectors) == len(texts)
+        assert len(vectors) == len(PRINTABLE)
         assert {len(vector) for vector in vectors} == {embedder.identity.dimension}
         assert all(length(vector) == pytest.approx(1, abs=1e-5) for vector in vectors)
 
@@ -182,9 +180,17 @@ class TestExportedModel:
     async def test_blank_text_and_stray_code_points_give_finite_vectors(
         self, onnx: OnnxEmbedder
     ) -> None:
-        vectors = await onnx.embed(["", " ", *TEXTS])
+        vectors = await onnx.embed(["", " ", *STRAY])
 
         assert np.isfinite(np.asarray(vectors)).all()
+
+    def test_a_special_token_that_a_text_spells_is_plain_text(self, onnx: OnnxEmbedder) -> None:
+        text = "before [SEP] after"
+
+        pieces = [text[start:end] for start, end in onnx.offsets(text)]
+
+        assert pieces == ["before", "[", "SEP", "]", "after"]
+        assert onnx.count(text) == len(pieces) + 2
 
     def test_offsets_are_places_in_the_text_as_it_was_given(self, onnx: OnnxEmbedder) -> None:
         text = "Ku\u0308ndigung \ud800 endet"
@@ -197,7 +203,7 @@ class TestExportedModel:
     async def test_the_event_loop_goes_on_while_queries_are_embedded(
         self, onnx: OnnxEmbedder
     ) -> None:
-        work = asyncio.create_task(_embed(onnx, [of_length(onnx, 256)] * 8))
+        work = asyncio.create_task(onnx.embed([of_length(onnx, 256)] * 8))
         beats = 0
         started = time.perf_counter()
 
@@ -214,10 +220,6 @@ class TestExportedModel:
         together = await asyncio.gather(*(onnx.embed([text]) for text in texts))
 
         assert [one[0] for one in together] == list(await onnx.embed(texts))
-
-
-async def _embed(embedder: Embedder, texts: Sequence[str]) -> None:
-    await embedder.embed(texts)
 
 
 @pytest.fixture
@@ -286,16 +288,7 @@ class TestModelFolder:
         with pytest.raises(EmbedderUnavailable, match="model export"):
             OnnxEmbedder(copied)
 
-    @pytest.mark.parametrize(
-        "change",
-        [
-            {"pooling": "max"},
-            {"max_tokens": 2},
-            {"max_tokens": "many"},
-            {"dimension": 0},
-            {"dimension": 385},
-        ],
-    )
+    @pytest.mark.parametrize("change", [*NO_MODEL, {"dimension": 0}, {"dimension": 385}])
     def test_a_description_of_no_model_is_refused(
         self, copied: Path, change: dict[str, object]
     ) -> None:

@@ -9,6 +9,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -21,26 +22,18 @@ from adapters.ordinary_count import count_ordinary
 from adapters.token_counters import TokenizerFolder
 from adapters.tokenizer_files import install_tokenizers
 from assembler.errors import ContextAssemblerError, InvalidRequest, TokenizerUnknown
-from assembler.ports import ChatMessage
+from assembler.ports import ChatMessage, TokenCounter
+from tests.counters import CharCounter, JoinCounter
+from tests.fakes import WordCounter
 
 ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 NAMES = ("cl100k_base", "hf:deepseek", "o200k_base", "o200k_harmony")
-LITERALS = ("<|endoftext|>", "<|im_start|>", "<|start|>", "<｜begin▁of▁sentence｜>", "[SEP]")
-PARTS = (
-    *LITERALS,
-    " ",
-    "  ",
-    "\n",
-    "\r\n",
-    "\t",
-    "\u3000",
-    "\x1c",
-    "\x85",
-    "'s",
-    "\u017f",
-    "1",
-    "a",
-)
+BEGIN, END = (f"<\uff5c{word}\u2581of\u2581sentence\uff5c>" for word in ("begin", "end"))
+LITERALS = ("<|endoftext|>", "<|im_start|>", "<|start|>", BEGIN, "[SEP]")
+PARTS = (*LITERALS, "  ", "\r\n", "'s", *" \n\t\u3000\x1c\x85\u017f1a")
+UNKNOWN = ("", "gpt2", "text-davinci-003", "llama", "O200K_BASE", "deepseek", "hf:", "hf:llama")
+PATHS = ("hf:..", "hf:../tokenizers/deepseek", "hf:deepseek/", "hf:deepseek/../deepseek", "hf:/etc")
+FAKES: list[TokenCounter] = [WordCounter(), CharCounter(), JoinCounter()]
 
 texts = st.text() | st.lists(st.sampled_from(PARTS) | st.text(max_size=3)).map("".join)
 thorough = settings(max_examples=300, deadline=None)
@@ -57,9 +50,7 @@ def counters(tokenizer_folder: Path) -> TokenizerFolder:
 def references(
     tokenizer_folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Reference]:
-    """
-    Return the libraries' own counts, loaded the way the libraries load: tiktoken from its cache.
-    """
+    # the libraries' own counts, loaded the way the libraries load: tiktoken from its cache
     cache = tmp_path_factory.mktemp("cache")
     for name in ("cl100k_base", "o200k_base"):
         key = hashlib.sha1(ADDRESS.format(name).encode(), usedforsecurity=False).hexdigest()
@@ -76,6 +67,39 @@ def references(
 def _of_tiktoken(name: str) -> Reference:
     encoding = tiktoken.get_encoding(name)
     return lambda text: len(encoding.encode(text, disallowed_special=()))
+
+
+class TestEveryCounter:
+    @pytest.fixture(params=[*FAKES, *NAMES])
+    def counter(self, request: pytest.FixtureRequest, counters: TokenizerFolder) -> TokenCounter:
+        wanted: str | TokenCounter = request.param
+        return counters.get(wanted) if isinstance(wanted, str) else wanted
+
+    def test_nothing_counts_nothing_and_words_count_something(self, counter: TokenCounter) -> None:
+        assert counter.count("") == 0
+        assert counter.count("the refund policy") > 0
+
+    def test_a_count_is_the_same_each_time_and_in_any_thread(self, counter: TokenCounter) -> None:
+        given = [f"Refunds, part {number}: {'word ' * number}\n\n" for number in range(40)]
+        alone = [counter.count(text) for text in given]
+
+        with ThreadPoolExecutor(8) as pool:
+            together = list(pool.map(counter.count, given * 5))
+
+        assert together == alone * 5
+
+    def test_messages_count_more_than_their_contents_or_are_refused(
+        self, counter: TokenCounter
+    ) -> None:
+        messages = [ChatMessage("system", "Be brief."), ChatMessage("user", "Why?")]
+        contents = sum(counter.count(message.content) for message in messages)
+
+        if counter.name == "hf:deepseek":
+            with pytest.raises(InvalidRequest) as caught:
+                counter.count_messages(messages)
+            assert caught.value.field == "budget.prompt_window.messages"
+        else:
+            assert counter.count_messages(messages) > contents
 
 
 class TestCounts:
@@ -97,20 +121,14 @@ class TestCounts:
         assert counters.get(name).count(literal) > 1
 
     @pytest.mark.parametrize("name", NAMES)
-    def test_a_lone_surrogate_counts_as_the_replacement_character(
+    def test_a_lone_surrogate_counts_as_the_replacement_character_and_nul_counts(
         self, counters: TokenizerFolder, name: str
     ) -> None:
         counter = counters.get(name)
 
         assert counter.count("a\ud800b") == counter.count("a\ufffdb")
         assert counter.count("\ud83d\ude00") == counter.count("\U0001f600")
-
-    @pytest.mark.parametrize("name", NAMES)
-    def test_nothing_counts_nothing_and_nul_counts_something(
-        self, counters: TokenizerFolder, name: str
-    ) -> None:
-        assert counters.get(name).count("") == 0
-        assert counters.get(name).count("\0") > 0
+        assert counter.count("\0") > 0
 
     @pytest.mark.parametrize("name", NAMES)
     @pytest.mark.parametrize("text", ["a" * 300_000, " " * 300_000 + "x", "👍" * 100_000])
@@ -164,21 +182,7 @@ class TestNames:
     ) -> None:
         assert counters.get(model).name == encoding
 
-    @pytest.mark.parametrize(
-        "name",
-        [
-            "",
-            "gpt2",
-            "text-davinci-003",
-            "llama",
-            "O200K_BASE",
-            "hf:",
-            "hf:llama",
-            "hf:..",
-            "deepseek",
-        ]
-        + ["hf:../tokenizers/deepseek", "hf:deepseek/", "hf:deepseek/../deepseek", "hf:/etc"],
-    )
+    @pytest.mark.parametrize("name", [*UNKNOWN, *PATHS])
     def test_an_unknown_name_is_an_error_that_lists_what_is_there(
         self, counters: TokenizerFolder, name: str
     ) -> None:
@@ -219,20 +223,19 @@ class TestMessages:
     def test_a_prompt_is_rendered_whole_with_its_own_special_tokens(
         self, tmp_path: Path, tokenizer_folder: Path
     ) -> None:
-        begin, end = "<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>"
         template = (
             "{{ bos_token }}{% for m in messages %}{% if m['role'] == 'tool' %}"
             "{{ raise_exception('no tools') }}{% endif %}{{ m['role'] }}: {{ m['content'] }}"
             "{{ eos_token }}{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}"
         )
-        config = {"bos_token": {"content": begin}, "eos_token": end, "chat_template": template}
+        config = {"bos_token": {"content": BEGIN}, "eos_token": END, "chat_template": template}
         tokenizer = deepseek_at(tmp_path / "chat", tokenizer_folder, config)
         tokenizer.save(str(tmp_path / "chat" / "tokenizer.json"))
         counter = TokenizerFolder(tmp_path).get("hf:chat")
 
         counted = counter.count_messages([ChatMessage("user", "{{ 1 + 1 }} Why?")])
 
-        prompt = f"{begin}user: {{{{ 1 + 1 }}}} Why?{end}assistant:"
+        prompt = f"{BEGIN}user: {{{{ 1 + 1 }}}} Why?{END}assistant:"
         assert counted == len(tokenizer.encode(prompt, add_special_tokens=False).ids)
         with pytest.raises(InvalidRequest, match="no tools"):
             counter.count_messages([ChatMessage("tool", "x")])
@@ -250,9 +253,8 @@ class TestFiles:
         counter = TokenizerFolder(tmp_path).get("hf:cut")
 
         assert counter.count("a") == 1
-        assert (
-            counter.count("word " * 900) == counters.get("hf:deepseek").count("word " * 900) > 900
-        )
+        whole = counters.get("hf:deepseek").count("word " * 900)
+        assert counter.count("word " * 900) == whole > 900
 
     def test_a_folder_whose_name_is_no_tokenizers_name_is_left_out(self, tmp_path: Path) -> None:
         (tmp_path / "Not A Name").mkdir()

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-
 from contextassembler.client import ContextAssemblerClient
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

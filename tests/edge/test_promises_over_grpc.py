@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from contextassembler.client import ContextAssemblerClient
+
 from tests.random_loop import Checker, random_requests
 
 QUESTIONS = Path(__file__).parents[2] / "examples" / "questions.md"

@@ -9,10 +9,11 @@ from typing import Any
 
 import grpc
 import pytest
-
 from contextassembler.client import ContextAssemblerCallError, ContextAssemblerClient
 from contextassembler.v1 import context_assembler_service_pb2 as service_pb
 from contextassembler.v1 import context_pb2 as pb
+
+from indexer.index import Summary
 
 STAFF = pb.Scope(principals=pb.Principals(values=["staff"]))
 Change = Callable[[service_pb.AssembleContextRequest], Any]
@@ -432,7 +433,7 @@ def test_counting_takes_special_spellings_as_text(client: ContextAssemblerClient
         client.count_tokens(service_pb.CountTokensRequest(tokenizer="o200k_base"))
 
 
-def test_what_is_there_is_listed(client: ContextAssemblerClient) -> None:
+def test_what_is_there_is_listed(client: ContextAssemblerClient, handbook: Summary) -> None:
     names = [one.name for one in client.tokenizers()]
     index = client.indexes()[0]
 
@@ -445,5 +446,5 @@ def test_what_is_there_is_listed(client: ContextAssemblerClient) -> None:
         "tags",
         "year",
     ]
-    assert index.sources == 53
+    assert index.sources == handbook.documents
     assert client.indexes("nobody") == []

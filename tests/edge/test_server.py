@@ -14,14 +14,14 @@ from pathlib import Path
 
 import grpc
 import pytest
+from contextassembler.v1 import context_assembler_service_pb2 as service_pb
+from contextassembler.v1 import context_pb2 as pb
+from contextassembler.v1.context_assembler_service_pb2_grpc import ContextAssemblerServiceStub
 from google.rpc import error_details_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from grpc_status import rpc_status
 
-from contextassembler.v1 import context_assembler_service_pb2 as service_pb
-from contextassembler.v1 import context_pb2 as pb
-from contextassembler.v1.context_assembler_service_pb2_grpc import ContextAssemblerServiceStub
 from indexer.index import Summary
 from server.bootstrap import LIVENESS, READINESS, Service
 from server.lifecycle import serve
@@ -171,7 +171,7 @@ async def test_reflection_lists_the_service(running: Running) -> None:
 async def test_metrics_account_for_every_candidate(running: Running) -> None:
     reply = await running.stub.AssembleContext(asking(), metadata=KEY)
     url = f"http://127.0.0.1:{running.metrics_port}/metrics"
-    page = await asyncio.to_thread(lambda: urllib.request.urlopen(url).read().decode())  # noqa: S310
+    page = await asyncio.to_thread(lambda: urllib.request.urlopen(url).read().decode())
     values = {
         line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1])
         for line in io.StringIO(page).read().splitlines()

@@ -36,7 +36,7 @@ from assembler.request import (
 )
 from assembler.scope import IndexVersion
 from assembler.span import Span, union_of
-from tests.counters import CharCounter
+from tests.counters import CharCounter, JoinCounter
 from tests.strategies import Source, candidates, corpora, expansions, fills, layouts
 
 thorough = settings(
@@ -81,11 +81,12 @@ def assembled(
     profile: Profile = PRICED,
     hidden: frozenset[str] = frozenset(),
     source_share: float = 1.0,
+    counter: CharCounter | None = None,
 ) -> Case:
     """
     Run the pure half of the flow; sections whose key is hidden are missing.
     """
-    counter = CharCounter()
+    counter = counter or CharCounter()
     sections = {
         ("docs", one.key): one
         for source in corpus
@@ -141,6 +142,14 @@ def test_the_final_string_never_counts_more_than_the_limit(case: Case) -> None:
     assert recount == context.budget.context <= case.limit
     assert context.budget.unused == case.limit - recount
     assert context.budget.text + context.budget.headings + context.budget.markers == recount
+
+
+@thorough
+@given(cases(counter=JoinCounter()))
+def test_a_tokenizer_that_counts_joined_text_higher_changes_nothing(case: Case) -> None:
+    recount = JoinCounter().count(case.context.context)
+
+    assert recount == case.context.budget.context <= case.limit
 
 
 @thorough

@@ -381,7 +381,7 @@ async def test_metadata_is_returned_where_it_is_asked_for(small: SmallIndex) -> 
 async def test_a_hit_from_outside_the_scope_is_denied(small: SmallIndex) -> None:
     inner = small.store.search_text
 
-    async def leaking(scope, searches):  # noqa: ANN001, ANN202 - as the port
+    async def leaking(scope, searches):
         from dataclasses import replace
 
         wide = replace(scope, asked=replace(scope.asked, filter=Filter()))
@@ -399,7 +399,7 @@ async def test_a_hit_from_outside_the_scope_is_denied(small: SmallIndex) -> None
 async def test_missing_and_mismatching_sections_fall_back_to_the_chunk(small: SmallIndex) -> None:
     inner = small.store.sections
 
-    async def damaged(scope, keys):  # noqa: ANN001, ANN202 - as the port
+    async def damaged(scope, keys):
         from dataclasses import replace
 
         found = await inner(scope, keys)
@@ -415,10 +415,10 @@ async def test_missing_and_mismatching_sections_fall_back_to_the_chunk(small: Sm
 
 
 async def test_a_chunk_without_any_text_is_invalid(small: SmallIndex) -> None:
-    async def nothing(scope, keys):  # noqa: ANN001, ANN202 - as the port
+    async def nothing(scope, keys):
         return {} if keys else {}
 
-    async def no_sections(scope, keys):  # noqa: ANN001, ANN202 - as the port
+    async def no_sections(scope, keys):
         return []
 
     small.store.sections = no_sections  # type: ignore[method-assign]
@@ -435,3 +435,53 @@ async def test_the_rest_of_the_sections_is_read_when_room_is_left(small: SmallIn
 
     assert context.budget.context <= 30
     assert len(context.candidates) == len({one.chunk_key for one in context.candidates})
+
+
+async def test_sections_beyond_the_first_read_are_read_when_duplicates_leave_room(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    small = SmallIndex(folder)
+    same = "Refunds of tickets are given within a month and a day, always, to everybody.\n"
+    small.write(**{f"copy{n}__txt": same for n in range(12)}, other__txt="Refunds: other rule.\n")
+    small.index()
+
+    context = await small.ask("Refunds tickets", limit=60, fill=Fill.FULL)
+
+    assert "other rule" in context.context
+    assert len(context.passages[0].sources) == 12
+
+
+async def test_vectors_alone_need_no_embedder(small: SmallIndex) -> None:
+    small.assembler._embedder = None
+    vector = QueryVector(hash_vector("trains", 8), "fake")
+
+    context = await small.ask(
+        queries=(Query("", vector=vector),), retrieval=Retrieval(mode=RetrievalMode.DENSE)
+    )
+
+    assert context.candidates
+
+
+async def test_a_target_may_have_less_than_it_is_promised(small: SmallIndex) -> None:
+    context = await small.ask(
+        targets=(Target("docs", min_context_tokens=10_000),), limit=900, fill=Fill.FULL
+    )
+
+    assert context.budget.context < 900
+
+
+async def test_a_pinned_chunk_from_outside_the_scope_is_not_visible(small: SmallIndex) -> None:
+    key = (await small.ask("Fines")).candidates[0].chunk_key
+    inner = small.store.chunks
+
+    async def leaking(scope, keys):
+        from dataclasses import replace
+
+        return await inner(replace(scope, asked=replace(scope.asked, source_ids=())), keys)
+
+    small.store.chunks = leaking  # type: ignore[method-assign]
+
+    with pytest.raises(InvalidRequest, match="visible"):
+        await small.ask(must_include=(ChunkKey(key),), scope=Scope(source_ids=("other",)))
