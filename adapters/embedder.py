@@ -17,7 +17,7 @@ from tokenizers import Encoding, Tokenizer
 
 from adapters.model_files import TOKENIZER, WEIGHTS, read_description
 from adapters.store import EmbeddingSpec
-from assembler.errors import EmbedderUnavailable, InvalidRequest
+from assembler.errors import EmbedderUnavailable, QueryTooLong
 from assembler.ports import ModelIdentity, Vector
 
 BATCH_TEXTS = 32
@@ -85,7 +85,7 @@ class OnnxEmbedder:
         Return one normalised vector per query; the event loop goes on meanwhile.
 
         Raises:
-            InvalidRequest: A query has more tokens than the model takes; the field is
+            QueryTooLong: A query has more tokens than the model takes; the field is
                 ``queries[i].text`` with its place among the given texts.
         """
         return await asyncio.to_thread(self._embed_queries, texts)
@@ -145,11 +145,7 @@ class OnnxEmbedder:
         for number, text in enumerate(texts):
             ids = self._encoded(self._spec.query_prefix + text).ids
             if len(ids) > self._spec.max_tokens:
-                raise InvalidRequest(
-                    f"queries[{number}].text",
-                    f"has {len(ids)} tokens of the embedding model, which takes "
-                    f"{self._spec.max_tokens}; shorten it, split it, or send a vector",
-                )
+                raise QueryTooLong(number, tokens=len(ids), most=self._spec.max_tokens)
             vectors.append(self._forward([ids])[0].tolist())
         return vectors
 

@@ -22,7 +22,8 @@ def count_ordinary(
 
     Surrogates count as the code point that a pair of them stands for, and as U+FFFD alone.
     """
-    if len(text) < long_blank_chars or not regex.search(rf"\s{{{long_blank_chars}}}", text):
+    # the look-behind makes a run be tried once, from its start: without it the search is quadratic
+    if len(text) < long_blank_chars or not regex.search(rf"(?<!\s)\s{{{long_blank_chars}}}", text):
         return len(encoding.encode_ordinary(text))
     return _count_by_piece(encoding, text)
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from assembler.budget import Measure, measure
 from assembler.conclude import Basis, conclude
-from assembler.errors import ProfileUnknown
+from assembler.errors import ProfileUnknown, QueryTooLong
 from assembler.expand import Evidence, expand
 from assembler.fill import Rules
 from assembler.gather import Exclusions, exclusions, first_read, settle, within_section_limit
@@ -153,15 +153,18 @@ class ContextAssembler:
     async def _vectors(self, request: AssembleRequest, stages: Stages) -> list[Vector]:
         if request.retrieval.mode is RetrievalMode.SPARSE:
             return []
-        texts = [query.text for query in request.queries if query.vector is None]
-        made: list[Vector] = []
-        if texts and self._embedder is not None:
+        missing = [n for n, query in enumerate(request.queries) if query.vector is None]
+        vectors: dict[int, Vector] = {
+            n: query.vector.values for n, query in enumerate(request.queries) if query.vector
+        }
+        if missing and self._embedder is not None:
+            texts = [request.queries[n].text for n in missing]
             with stages.timed(Stage.EMBED):
-                made = list(await self._embedder.embed(texts))
-        return [
-            made.pop(0) if query.vector is None else query.vector.values
-            for query in request.queries
-        ]
+                try:
+                    vectors.update(zip(missing, await self._embedder.embed(texts), strict=True))
+                except QueryTooLong as error:
+                    raise error.at(missing[error.position]) from None
+        return [vectors[n] for n in range(len(request.queries))]
 
     async def _read_and_pack(
         self,

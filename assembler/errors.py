@@ -4,6 +4,7 @@ Our error tree:
 * ContextAssemblerError
   x InvalidRequest
     + FieldNotSupported
+    + QueryTooLong
     + FilterFieldUnknown
     + WindowLeavesNothing
     + MustIncludeTooLarge
@@ -66,6 +67,26 @@ class FieldNotSupported(InvalidRequest):
     """
     A field of the contract is set whose behaviour this release does not have.
     """
+
+
+class QueryTooLong(InvalidRequest):
+    """
+    A query has more tokens than the embedding model takes.
+    """
+
+    def __init__(self, position: int, *, tokens: int, most: int) -> None:
+        super().__init__(
+            f"queries[{position}].text",
+            f"has {tokens} tokens of the embedding model, which takes {most}; shorten it, split "
+            "it, or send a vector",
+        )
+        self.position, self.tokens, self.most = position, tokens, most
+
+    def at(self, position: int) -> QueryTooLong:
+        """
+        Return the same for the position that the query has in the whole request.
+        """
+        return QueryTooLong(position, tokens=self.tokens, most=self.most)
 
 
 class FilterFieldUnknown(InvalidRequest):

@@ -28,7 +28,7 @@ from cli.index import index_paths, show_summary
 from cli.look import counters
 from cli.ports import free_port
 from cli.show import show_context
-from indexer.index import IndexRequest
+from indexer.request import IndexRequest
 from server.settings import Settings
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -104,7 +104,7 @@ def demo() -> None:
             console.print(f"the service answers at {address}")
             console.rule("3. ask")
             with ContextAssemblerClient(address) as client:
-                is_sound = all([_ask(console, client, shown) for shown in QUESTIONS])
+                is_sound = not [one for one in QUESTIONS if not _ask(console, client, one)]
     if not is_sound:
         console.print("[bold red]a promise was broken[/]")
         raise typer.Exit(1)
@@ -127,9 +127,7 @@ def serving(settings: Settings) -> Iterator[str]:
         "CONTEXT_ASSEMBLER_DATA_DIR": str(settings.data_dir),
         "CONTEXT_ASSEMBLER_LOG_LEVEL": "WARNING",
     }
-    process = subprocess.Popen(
-        [sys.executable, "-m", "cli", "serve"], env=environment
-    )
+    process = subprocess.Popen([sys.executable, "-m", "cli", "serve"], env=environment)
     address = f"127.0.0.1:{port}"
     try:
         _wait(address, process)
@@ -183,7 +181,8 @@ def _ask(console: Console, client: ContextAssemblerClient, shown: Shown) -> bool
                 here = reply.context[span.context.start : span.context.end]
                 wrong += here != text[span.source.start : span.source.end]
     console.print(
-        f"proof  recount {recount} {'=' if is_counted else '≠'} reply {reply.budget.context_tokens} "
+        f"proof  recount {recount} {'=' if is_counted else '≠'} reply "
+        f"{reply.budget.context_tokens} "
         f"≤ limit {shown.budget}; {spans - wrong} of {spans} spans equal their source text"
     )
     return is_counted and wrong == 0

@@ -25,7 +25,8 @@ from adapters.model_files import DESCRIPTION
 from assembler.errors import InvalidRequest
 from assembler.model import FieldType
 from cli.options import TenantName
-from indexer.index import DEFAULT_SET, IndexRequest, Summary, run_index
+from indexer.index import run_index
+from indexer.request import DEFAULT_SET, IndexRequest, Summary
 from server.bootstrap import make_store
 from server.settings import Settings
 

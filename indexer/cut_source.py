@@ -100,7 +100,7 @@ def cut_source(
     """
     content_sha256 = sha256_of(text)
     version = file.version or content_sha256[:12]
-    ruler = Ruler(embedder.offsets(text))
+    ruler = Ruler(embedder.offsets(text), len(text))
     structure = (
         markdown_structure(text)
         if file.media_type in ("text/markdown", "text/html")

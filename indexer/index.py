@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 from adapters.store import (
     Bm25Spec,
@@ -19,80 +18,15 @@ from adapters.store import (
     RevisionSummary,
 )
 from assembler.errors import InvalidRequest
-from assembler.model import FOREVER, FieldType
-from indexer.cut_source import CHUNKER, CutSource, cut_source, sha256_of
-from indexer.language import Foreign, language_of, tokens_per_word
-from indexer.plan import Plan, Wanted, described_sha256, ended_rows, make_plan, with_active
+from assembler.model import FOREVER
+from indexer.cut_source import CHUNKER, CutSource, cut_source
+from indexer.language import Foreign, tokens_per_word
+from indexer.plan import Plan, Wanted, described_sha256, ended_rows, make_plan
 from indexer.ports import DocumentEmbedder, Progress
-from indexer.read_source import MOST_BYTES, Unreadable, read_source
-from indexer.sources import SourceFile, filterable, find_sources, is_code
+from indexer.read_all import ReadSource, read_all
+from indexer.request import IndexRequest, Summary
+from indexer.sources import SourceFile, filterable
 from indexer.write import Writer
-
-DEFAULT_SET = "default"
-
-
-@dataclass(frozen=True, slots=True)
-class IndexRequest:
-    """
-    What to index, and how.
-
-    Attributes:
-        schema: Filterable fields; None keeps those of the index (none for a new one).
-        upsert: Add or replace the given sources and leave the others of the set.
-        remove: Sources to end.
-        keep_versions: Earlier versions of a source that stay readable.
-        readers_required: Sources without readers are invisible; None keeps what is.
-    """
-
-    index: str
-    paths: tuple[Path, ...] = ()
-    tenant: str = ""
-    version: str | None = None
-    language: str | None = None
-    sources_file: Path | None = None
-    source_set: str = DEFAULT_SET
-    schema: Mapping[str, FieldType] | None = None
-    upsert: bool = False
-    remove: tuple[str, ...] = ()
-    keep_versions: int = 0
-    readers_required: bool | None = None
-    most_file_bytes: int = MOST_BYTES
-
-
-@dataclass(slots=True)
-class Summary:
-    """
-    What a run did.
-
-    Attributes:
-        index_version: The version that is served now.
-        documents: Source versions of the run's files that are readable now.
-        tokens: Tokens of the embedding model in what was written.
-        embedded: Chunks that were embedded.
-        reused: Chunks whose vector was there already.
-    """
-
-    index_version: str = ""
-    is_published: bool = False
-    documents: int = 0
-    written: int = 0
-    unchanged: int = 0
-    ended: int = 0
-    sections: int = 0
-    chunks: int = 0
-    tokens: int = 0
-    embedded: int = 0
-    reused: int = 0
-    seconds: float = 0.0
-    unreadable: list[Unreadable] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    wanted: Wanted
-    text: str
-    language: str
 
 
 def run_index(
@@ -116,7 +50,7 @@ def run_index(
         schema = request.schema
         if schema is None:
             schema = publication.manifest.fields if publication.manifest else {}
-        reads, failed = _read_all(request, schema, summary, progress)
+        reads, failed = read_all(request, schema, publication.ledger.rows, summary, progress)
         plan = _plan(request, publication, reads, failed)
         manifest = Manifest(CHUNKER, embedder.spec, Bm25Spec(), schema)
         _apply(request, publication, manifest, plan, reads, embedder, summary, progress)
@@ -124,61 +58,11 @@ def run_index(
     return summary
 
 
-def _read_all(
-    request: IndexRequest,
-    schema: Mapping[str, FieldType],
-    summary: Summary,
-    progress: Progress,
-) -> tuple[dict[tuple[str, str], _Read], frozenset[str]]:
-    """
-    Return what could be read by source and label, and the sources that could not.
-    """
-    files, skipped = find_sources(
-        request.paths,
-        sources_file=request.sources_file,
-        version=request.version,
-        language=request.language,
-    )
-    summary.unreadable += skipped
-    reads: list[_Read] = []
-    failed: set[str] = set()
-    for number, file in enumerate(files):
-        try:
-            reads.append(_read(file, schema, request.most_file_bytes))
-        except Unreadable as error:
-            failed.add(file.source_id)
-            summary.unreadable.append(error)
-        progress("reading", number + 1, len(files))
-    active = {one.name: one for one in with_active([read.wanted for read in reads])}
-    return {
-        read.wanted.name: replace(read, wanted=active[read.wanted.name]) for read in reads
-    }, frozenset(failed)
-
-
-def _read(file: SourceFile, schema: Mapping[str, FieldType], most_bytes: int) -> _Read:
-    text = read_source(file.path, file.media_type, most_bytes)
-    try:
-        filterable(file.metadata, schema)
-    except ValueError as error:
-        raise Unreadable(str(file.path), str(error)) from error
-    language = file.language
-    if language is None:
-        language = language_of(text, is_code=is_code(file.media_type))
-    content_sha256 = sha256_of(text)
-    wanted = Wanted(
-        file=file,
-        version=file.version or content_sha256[:12],
-        content_sha256=content_sha256,
-        described_sha256=described_sha256(file, language),
-    )
-    return _Read(wanted, text, language)
-
-
 def _plan(
     request: IndexRequest,
     publication: Publication,
-    reads: Mapping[tuple[str, str], _Read],
-    failed: frozenset[str],
+    reads: Mapping[tuple[str, str], ReadSource],
+    failed: Mapping[str, SourceFile],
 ) -> Plan:
     ledger = publication.ledger
     live = [row for row in ledger.rows if ledger.revision < row.to_rev]
@@ -191,15 +75,16 @@ def _plan(
         raise InvalidRequest(
             "paths", "hold no readable file; to empty an index, name its sources with --remove"
         )
+    removed = frozenset(request.remove)
     return make_plan(
-        [read.wanted for read in reads.values()],
+        [read.wanted for read in reads.values() if read.wanted.file.source_id not in removed],
         ledger.rows,
         revision=ledger.revision,
         source_set=request.source_set,
-        removed=frozenset(request.remove),
+        removed=removed,
         touches_all=bool(request.paths) and not request.upsert,
         keep_versions=request.keep_versions,
-        untouched=failed,
+        untouched={name: file.readers for name, file in failed.items()},
     )
 
 
@@ -208,7 +93,7 @@ def _apply(
     publication: Publication,
     manifest: Manifest,
     plan: Plan,
-    reads: Mapping[tuple[str, str], _Read],
+    reads: Mapping[tuple[str, str], ReadSource],
     embedder: DocumentEmbedder,
     summary: Summary,
     progress: Progress,
@@ -276,7 +161,7 @@ def _apply(
     summary.is_published = True
 
 
-def _rewritten(plan: Plan, reads: Mapping[tuple[str, str], _Read]) -> list[Wanted]:
+def _rewritten(plan: Plan, reads: Mapping[tuple[str, str], ReadSource]) -> list[Wanted]:
     """
     Return everything that has to be written again for another configuration.
 
@@ -295,7 +180,7 @@ def _rewritten(plan: Plan, reads: Mapping[tuple[str, str], _Read]) -> list[Wante
 
 
 def _readers_required(
-    request: IndexRequest, publication: Publication, reads: Mapping[tuple[str, str], _Read]
+    request: IndexRequest, publication: Publication, reads: Mapping[tuple[str, str], ReadSource]
 ) -> bool:
     if request.readers_required is not None:
         return request.readers_required
@@ -304,7 +189,7 @@ def _readers_required(
 
 
 def _cut(
-    read: _Read,
+    read: ReadSource,
     one: Wanted,
     request: IndexRequest,
     manifest: Manifest,

@@ -13,6 +13,8 @@ from adapters.store import LedgerRow
 from assembler.errors import InvalidRequest
 from indexer.sources import SourceFile
 
+NOTHING: Mapping[str, tuple[str, ...] | None] = {}
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
@@ -135,7 +137,7 @@ def make_plan(
     removed: frozenset[str],
     touches_all: bool,
     keep_versions: int,
-    untouched: frozenset[str] = frozenset(),
+    untouched: Mapping[str, tuple[str, ...] | None] = NOTHING,
 ) -> Plan:
     """
     Return what leads from the ledger to the desired state.
@@ -148,7 +150,7 @@ def make_plan(
         removed: Sources to end whatever else is said.
         touches_all: Sources of the set that are not wanted end; else they stay.
         keep_versions: Earlier versions of a source that stay readable.
-        untouched: Sources that stay as they are: their file could not be read.
+        untouched: Sources whose file could not be read, with their readers: only these are set.
 
     Raises:
         InvalidRequest: A wanted source belongs to another set.
@@ -183,17 +185,20 @@ def make_plan(
             stays = () if touches_all else others
         kept += stays
         ends += [End(row, is_removed=True) for row in others if row not in stays]
-    return Plan(tuple(write), tuple(ends), _new_readers(wanted, rows), tuple(kept))
+    return Plan(tuple(write), tuple(ends), _new_readers(wanted, untouched, rows), tuple(kept))
 
 
 def _new_readers(
-    wanted: Sequence[Wanted], rows: Sequence[LedgerRow]
+    wanted: Sequence[Wanted],
+    untouched: Mapping[str, tuple[str, ...] | None],
+    rows: Sequence[LedgerRow],
 ) -> dict[str, tuple[str, ...] | None]:
     stored = {row.source_id: row.readers for row in rows}
+    asked = {**untouched, **{one.file.source_id: one.file.readers for one in wanted}}
     return {
-        one.file.source_id: one.file.readers
-        for one in wanted
-        if one.file.source_id in stored and stored[one.file.source_id] != one.file.readers
+        source_id: readers
+        for source_id, readers in asked.items()
+        if source_id in stored and stored[source_id] != readers
     }
 
 

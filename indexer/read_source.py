@@ -15,8 +15,6 @@ MOST_BYTES = 50_000_000
 UNSEEN = "\x00\u200b\ufeff"
 """A text of these and of white space alone is empty."""
 
-SURROGATES = ("\ud800", "\udfff")
-
 MEDIA_TYPES = {
     ".md": "text/markdown",
     ".markdown": "text/markdown",
@@ -67,7 +65,7 @@ CODE_SUFFIXES = frozenset(
 CODE = "text/x-code"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=True)
 class Unreadable(Exception):
     """
     A file that cannot become a source, and why.
@@ -134,14 +132,10 @@ def _decoded(content: bytes, name: str) -> str:
         ) from error
 
 
-class _Converter(MarkdownConverter):
-    pass
-
-
 def _markdown(html: str) -> str:
     soup = BeautifulSoup(html, "html.parser")
     for tag in soup(["script", "style", "nav", "header", "footer", "template", "noscript"]):
         tag.decompose()
     body = soup.body or soup
-    converted: str = _Converter(heading_style="ATX", bullets="-").convert_soup(body)
+    converted: str = MarkdownConverter(heading_style="ATX", bullets="-").convert_soup(body)
     return converted.strip("\n") + "\n"

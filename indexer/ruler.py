@@ -13,6 +13,10 @@ LONGEST_TOKEN_CHARS = 16
 """A model may call any long word one unknown token; pieces of it are counted like this."""
 
 
+LONGEST_GAP_CHARS = 64
+"""Characters that no token holds (blanks, combining marks) count too, one token for so many."""
+
+
 class Ruler:
     """
     Counts the model's tokens that begin in a range; exact where no token crosses its ends.
@@ -20,10 +24,14 @@ class Ruler:
     A token longer than `LONGEST_TOKEN_CHARS` counts as several, so that no range is endless.
     """
 
-    def __init__(self, offsets: Sequence[tuple[int, int]]) -> None:
-        self._starts = [
-            place for start, end in offsets for place in range(start, end, LONGEST_TOKEN_CHARS)
-        ]
+    def __init__(self, offsets: Sequence[tuple[int, int]], length: int) -> None:
+        self._starts: list[int] = []
+        reached = 0
+        for start, end in offsets:
+            self._starts += range(reached + LONGEST_GAP_CHARS, start, LONGEST_GAP_CHARS)
+            self._starts += range(start, end, LONGEST_TOKEN_CHARS)
+            reached = max(end, start)
+        self._starts += range(reached + LONGEST_GAP_CHARS, length, LONGEST_GAP_CHARS)
 
     def tokens(self, span: Span) -> int:
         """

@@ -43,6 +43,7 @@ class SourceFile:
         version: The label; None takes the first 12 hex digits of the content's hash.
         is_active: Marked as the active version; None leaves it to the order.
         language: BCP 47; None is to be detected.
+        names_readers: Whether `readers` is said; else those that are stored stay.
     """
 
     path: Path
@@ -54,6 +55,7 @@ class SourceFile:
     uri: str = ""
     language: str | None = None
     readers: tuple[str, ...] | None = None
+    names_readers: bool = False
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
 
 
@@ -96,6 +98,7 @@ def find_sources(
                     uri=facts.get("uri", ""),
                     language=facts.get("language", language),
                     readers=facts.get("readers"),
+                    names_readers="readers" in facts,
                     metadata=facts.get("metadata", {}),
                 )
             )

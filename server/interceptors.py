@@ -88,6 +88,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             error = caught
             status = status_of(caught)
             code = _CODES[status.code]
+            if code is grpc.StatusCode.INVALID_ARGUMENT:
+                self._metrics.rejected.labels("invalid").inc()
         else:
             return reply
         finally:

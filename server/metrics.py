@@ -23,7 +23,7 @@ RATIOS = (0.1, 0.25, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.975, 0.99, 1.0)
 SMALL_COUNTS = (0.0, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0)
 OTHER = "_OTHER"
 OUTCOMES = ("complete", "trimmed", "empty", "degraded")
-REJECTIONS = ("overload", "deadline_too_short", "draining", "invalid")
+REJECTIONS = ("overload", "deadline_too_short", "invalid")
 CODES = (
     *("OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND"),
     *("ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION"),

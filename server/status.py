@@ -33,6 +33,7 @@ TABLE: dict[type[errors.ContextAssemblerError], Row] = {
     errors.FieldNotSupported: Row(
         code_pb2.INVALID_ARGUMENT, ErrorReason.ERROR_REASON_FIELD_NOT_SUPPORTED
     ),
+    errors.QueryTooLong: Row(code_pb2.INVALID_ARGUMENT, ErrorReason.ERROR_REASON_FIELD_INVALID),
     errors.FilterFieldUnknown: Row(
         code_pb2.INVALID_ARGUMENT, ErrorReason.ERROR_REASON_FILTER_FIELD_UNKNOWN
     ),

@@ -17,7 +17,7 @@ from adapters.tokenizer_files import install_tokenizers
 from assembler.model import FieldType
 from cli.demo import serving
 from cli.index import index_paths
-from indexer.index import IndexRequest, Summary
+from indexer.request import IndexRequest, Summary
 from server.settings import Settings
 
 ROOT = Path(__file__).parents[1]

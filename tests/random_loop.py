@@ -18,6 +18,7 @@ from pathlib import Path
 from contextassembler.client import ContextAssemblerClient
 from contextassembler.v1 import context_assembler_service_pb2 as service_pb
 from contextassembler.v1 import context_pb2 as pb
+import itertools
 
 TOKENIZERS = ("o200k_base", "cl100k_base", "hf:deepseek")
 REPEAT_EVERY = 5
@@ -113,7 +114,7 @@ class Checker:
                         shown.setdefault(here, set()).add((source.source_id, source.version))
         for spans in ranges.values():
             spans.sort()
-            for (_, end), (start, _) in zip(spans, spans[1:], strict=False):
+            for (_, end), (start, _) in itertools.pairwise(spans):
                 self.tally.repeated_characters += max(end - start, 0)
         self.tally.repeated_texts += sum(len(versions) > 1 for versions in shown.values())
 

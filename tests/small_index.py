@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from assembler.assemble import ContextAssembler
+from assembler.errors import TokenizerUnknown
 from assembler.model import FieldType
 from assembler.profile import DEFAULT_PROFILE
 from assembler.report import AssembledContext
 from assembler.request import AssembleRequest, Budget, ContextTokens, Query, Target
 from assembler.scope import Scope
-from indexer.index import IndexRequest, Summary, run_index
+from indexer.index import run_index
+from indexer.request import IndexRequest, Summary
 from tests.counters import CharCounter
 from tests.fakes import FakeEmbedder, FakeIndex
 
@@ -53,8 +55,6 @@ class Counters:
     """
 
     def get(self, name: str) -> CharCounter:
-        from assembler.errors import TokenizerUnknown
-
         if name != "chars":
             raise TokenizerUnknown(name, ("chars",))
         return CharCounter()

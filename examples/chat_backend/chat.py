@@ -1,7 +1,8 @@
-"""
+r"""
 A small chat backend: keeps a conversation, builds the frame, asks for the context, asks a model.
 
-    python examples/chat_backend/chat.py --index handbook --model gpt-4o --llm-url http://localhost:8000
+    python examples/chat_backend/chat.py --index handbook --model gpt-4o \
+        --llm-url http://localhost:8000
 
 The endpoint is any that speaks OpenAI's `/v1/chat/completions`. Type a question; an empty line ends.
 """

@@ -5,6 +5,7 @@ The random loop over the public API, on a running service.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from pathlib import Path
 
 from contextassembler.client import ContextAssemblerClient
@@ -19,7 +20,7 @@ def test_no_promise_is_broken_by_random_requests(client: ContextAssemblerClient)
     principals = ("staff", "managers")
     checker = Checker(client, principals)
 
-    for _, request in zip(range(300), random_requests(["handbook"], rows, 7, principals)):
+    for request in islice(random_requests(["handbook"], rows, 7, principals), 300):
         checker.ask(request)
 
     assert len(rows) > 15

@@ -13,7 +13,7 @@ from contextassembler.client import ContextAssemblerCallError, ContextAssemblerC
 from contextassembler.v1 import context_assembler_service_pb2 as service_pb
 from contextassembler.v1 import context_pb2 as pb
 
-from indexer.index import Summary
+from indexer.request import Summary
 
 STAFF = pb.Scope(principals=pb.Principals(values=["staff"]))
 Change = Callable[[service_pb.AssembleContextRequest], Any]

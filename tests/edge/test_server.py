@@ -22,7 +22,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from grpc_status import rpc_status
 
-from indexer.index import Summary
+from indexer.request import Summary
 from server.bootstrap import LIVENESS, READINESS, Service
 from server.lifecycle import serve
 from server.settings import Settings

@@ -377,7 +377,7 @@ def test_an_empty_context_is_the_answer_to_a_budget_too_small_for_anything() -> 
     from hypothesis import find  # noqa: PLC0415 - used once, to get any corpus
 
     corpus = find(corpora(), lambda found: bool(found[0].chunks))
-    ranked = find(candidates(corpus), lambda found: bool(found))
+    ranked = find(candidates(corpus), bool)
 
     case = assembled(
         corpus, ranked, limit=1, layout=Layout(), expansion=Expansion(), fill=Fill.FULL

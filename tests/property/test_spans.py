@@ -96,7 +96,7 @@ def test_a_piece_that_disagrees_is_named_with_its_rival() -> None:
 
 @pytest.mark.parametrize("text", ["g.x", "1", ".1", "g.", "g.-1", "g." + "9" * 5000, "g.١"])
 def test_malformed_index_versions_are_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="<generation>.<revision>"):
+    with pytest.raises(ValueError, match="<generation>"):
         IndexVersion.parse(text)
 
 

@@ -4,6 +4,7 @@ The straight line over an index in memory: scope, limits, pins, exclusions, seve
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from assembler.errors import (
     InvalidRequest,
     MustIncludeTooLarge,
     ProfileUnknown,
+    QueryTooLong,
     TokenizerUnknown,
     VersionGone,
     VersionUnknown,
@@ -382,8 +384,6 @@ async def test_a_hit_from_outside_the_scope_is_denied(small: SmallIndex) -> None
     inner = small.store.search_text
 
     async def leaking(scope, searches):
-        from dataclasses import replace
-
         wide = replace(scope, asked=replace(scope.asked, filter=Filter()))
         return await inner(wide, searches)
 
@@ -400,8 +400,6 @@ async def test_missing_and_mismatching_sections_fall_back_to_the_chunk(small: Sm
     inner = small.store.sections
 
     async def damaged(scope, keys):
-        from dataclasses import replace
-
         found = await inner(scope, keys)
         return [replace(one, text="x" * len(one.text)) for one in found[1:]]
 
@@ -416,7 +414,7 @@ async def test_missing_and_mismatching_sections_fall_back_to_the_chunk(small: Sm
 
 async def test_a_chunk_without_any_text_is_invalid(small: SmallIndex) -> None:
     async def nothing(scope, keys):
-        return {} if keys else {}
+        return {}
 
     async def no_sections(scope, keys):
         return []
@@ -477,11 +475,22 @@ async def test_a_pinned_chunk_from_outside_the_scope_is_not_visible(small: Small
     inner = small.store.chunks
 
     async def leaking(scope, keys):
-        from dataclasses import replace
-
         return await inner(replace(scope, asked=replace(scope.asked, source_ids=())), keys)
 
     small.store.chunks = leaking  # type: ignore[method-assign]
 
     with pytest.raises(InvalidRequest, match="visible"):
         await small.ask(must_include=(ChunkKey(key),), scope=Scope(source_ids=("other",)))
+
+
+async def test_a_query_that_is_too_long_is_named_by_its_place_in_the_request(
+    small: SmallIndex,
+) -> None:
+    async def refusing(texts):
+        raise QueryTooLong(len(texts) - 1, tokens=900, most=256)
+
+    small.embedder.embed = refusing  # type: ignore[method-assign]
+    vector = QueryVector(hash_vector("trains", 8), "fake")
+
+    with pytest.raises(QueryTooLong, match=r"queries\[1\].text: has 900 tokens"):
+        await small.ask(queries=(Query("a", vector=vector), Query("b")))

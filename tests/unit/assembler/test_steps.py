@@ -41,6 +41,7 @@ from assembler.scope import IndexVersion, ReadScope, Scope
 from assembler.span import Span
 from tests.counters import CharCounter
 from tests.strategies import sha256
+import itertools
 
 LAYOUT = Layout()
 SCOPE = ReadScope("docs", IndexVersion("g", 1), readers_required=False, asked=Scope())
@@ -65,7 +66,7 @@ def parent_of(text: str, *cuts: int, source: str = "a", borders: tuple[Border, .
         media_type="",
         language="",
         first_chunk_ordinal=0,
-        chunk_spans=tuple(Span(a, b) for a, b in zip(edges, edges[1:], strict=False)),
+        chunk_spans=tuple(Span(a, b) for a, b in itertools.pairwise(edges)),
         borders=borders,
     )
     return Parent(section, VersionKey("docs", "", source, "1", sha256(text)), 0)

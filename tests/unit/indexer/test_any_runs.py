@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assembler.errors import InvalidRequest
-from indexer.index import IndexRequest, Summary, run_index
+from indexer.index import run_index
+from indexer.request import IndexRequest, Summary
 from tests.fakes import FakeEmbedder, FakeIndex
 
 facts = st.fixed_dictionaries(

@@ -11,7 +11,8 @@ from adapters.store import LedgerRow
 from assembler.errors import InvalidRequest
 from assembler.model import FOREVER, FieldType
 from assembler.ports import Vector
-from indexer.index import IndexRequest, Summary, run_index
+from indexer.index import run_index
+from indexer.request import IndexRequest, Summary
 from tests.fakes import FakeEmbedder, FakeIndex
 
 

@@ -1,0 +1,71 @@
+"""
+What a run is asked, and what it did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from assembler.model import FieldType
+from indexer.read_source import MOST_BYTES, Unreadable
+
+DEFAULT_SET = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRequest:
+    """
+    What to index, and how.
+
+    Attributes:
+        schema: Filterable fields; None keeps those of the index (none for a new one).
+        upsert: Add or replace the given sources and leave the others of the set.
+        remove: Sources to end.
+        keep_versions: Earlier versions of a source that stay readable.
+        readers_required: Sources without readers are invisible; None keeps what is.
+    """
+
+    index: str
+    paths: tuple[Path, ...] = ()
+    tenant: str = ""
+    version: str | None = None
+    language: str | None = None
+    sources_file: Path | None = None
+    source_set: str = DEFAULT_SET
+    schema: Mapping[str, FieldType] | None = None
+    upsert: bool = False
+    remove: tuple[str, ...] = ()
+    keep_versions: int = 0
+    readers_required: bool | None = None
+    most_file_bytes: int = MOST_BYTES
+
+
+@dataclass(slots=True)
+class Summary:
+    """
+    What a run did.
+
+    Attributes:
+        index_version: The version that is served now.
+        documents: Source versions of the run's files that are readable now.
+        tokens: Tokens of the embedding model in what was written.
+        embedded: Chunks that were embedded.
+        reused: Chunks whose vector was there already.
+    """
+
+    index_version: str = ""
+    is_published: bool = False
+    documents: int = 0
+    written: int = 0
+    unchanged: int = 0
+    ended: int = 0
+    sections: int = 0
+    chunks: int = 0
+    tokens: int = 0
+    embedded: int = 0
+    reused: int = 0
+    seconds: float = 0.0
+    unreadable: list[Unreadable] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
