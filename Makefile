@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export HF_HUB_OFFLINE := 1
 
-.PHONY: install stubs demo test check bench clean
+.PHONY: install demo test check clean
 
 install: $(VENV)/.installed
 

@@ -7,6 +7,7 @@ Ask a running service at random, through its public API only, and check every pr
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import random
 import sys
@@ -18,7 +19,6 @@ from pathlib import Path
 from contextassembler.client import ContextAssemblerClient
 from contextassembler.v1 import context_assembler_service_pb2 as service_pb
 from contextassembler.v1 import context_pb2 as pb
-import itertools
 
 TOKENIZERS = ("o200k_base", "cl100k_base", "hf:deepseek")
 REPEAT_EVERY = 5

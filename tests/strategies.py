@@ -90,9 +90,7 @@ def sources(draw: st.DrawFn, number: int = 0) -> Source:
             borders.insert(0, Border(start + 4, BorderKind.FORCED))
             cuts.insert(1, start + 4)
         grouped = [cuts[0]]
-        for cut in cuts[1:-1]:
-            if draw(st.booleans()):
-                grouped.append(cut)
+        grouped += [cut for cut in cuts[1:-1] if draw(st.booleans())]
         grouped.append(end)
         spans = tuple(Span(a, b) for a, b in itertools.pairwise(grouped))
         blocks = ()

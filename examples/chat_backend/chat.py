@@ -4,7 +4,7 @@ A small chat backend: keeps a conversation, builds the frame, asks for the conte
     python examples/chat_backend/chat.py --index handbook --model gpt-4o \
         --llm-url http://localhost:8000
 
-The endpoint is any that speaks OpenAI's `/v1/chat/completions`. Type a question; an empty line ends.
+The endpoint is any that speaks the chat completions of OpenAI. An empty line ends the chat.
 """
 
 from __future__ import annotations

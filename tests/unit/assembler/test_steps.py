@@ -4,6 +4,7 @@ Single steps of the core where a case is rare: small texts, worked out by hand.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -41,7 +42,6 @@ from assembler.scope import IndexVersion, ReadScope, Scope
 from assembler.span import Span
 from tests.counters import CharCounter
 from tests.strategies import sha256
-import itertools
 
 LAYOUT = Layout()
 SCOPE = ReadScope("docs", IndexVersion("g", 1), readers_required=False, asked=Scope())
