@@ -5,6 +5,7 @@ Widen candidates towards their parent sections: the ladder of spans that each co
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -129,8 +130,13 @@ def expand(
         expansion: The unit that is asked for.
         queries: Texts by which the best sentence of a chunk is chosen.
     """
-    wanted = frozenset(word for text in queries for word in _words(text))
     problems = {one.identity: mismatch(one.chunk, sections.get(_home(one))) for one in candidates}
+    texts = [
+        sections[_home(one)].slice(one.chunk.span)
+        for one in candidates
+        if problems[one.identity] is None
+    ]
+    wanted = _weights(queries, texts)
     parents: dict[tuple[str, str], Parent] = {}
     orphans = _orphans([one for one in candidates if problems[one.identity] is not None], own_texts)
     evidence: list[Evidence] = []
@@ -233,7 +239,7 @@ def _evidence(
     parent: Parent,
     notes: tuple[Note, ...],
     expansion: Expansion,
-    wanted: frozenset[str],
+    wanted: Mapping[str, float],
 ) -> Evidence:
     own = candidate.chunk.span
     chunk_span = parent.completed(own)
@@ -259,14 +265,29 @@ def _evidence(
     )
 
 
-def _best_sentence(parent: Parent, within: Span, wanted: frozenset[str]) -> Span | None:
+def _weights(queries: Sequence[str], texts: Sequence[str]) -> dict[str, float]:
+    """
+    Return the queries' words with what each says of a text: little where most candidates have it.
+
+    The weight is the inverse document frequency (Spaerck Jones, 1972) over the candidates' texts.
+    """
+    folded = [text.casefold() for text in texts]
+    words = {word for query in queries for word in _words(query)}
+    return {
+        word: math.log(1.0 + (len(folded) + 1) / (1 + sum(word in text for text in folded)))
+        for word in words
+    }
+
+
+def _best_sentence(parent: Parent, within: Span, wanted: Mapping[str, float]) -> Span | None:
     sentences = parent.sentences(within)
     filled = [span for span in sentences if parent.section.slice(span).strip()]
     if not filled:
         return None
 
-    def overlap(span: Span) -> tuple[int, int]:
-        return len(wanted & frozenset(_words(parent.section.slice(span)))), -span.start
+    def overlap(span: Span) -> tuple[float, int]:
+        found = wanted.keys() & frozenset(_words(parent.section.slice(span)))
+        return round(sum(wanted[word] for word in sorted(found)), 9), -span.start
 
     return max(filled, key=overlap)
 
