@@ -240,6 +240,10 @@ class Filling:
         reason = self.refusal(parent, cost)
         if reason is not None:
             return reason
+        # a part of a chunk is worth that part of its score: no scraps of weak candidates
+        part = min(span.length / item.chunk_span.length, 1.0)
+        if not self.is_worth(item.candidate.score * part, cost):
+            return Disposition.UNDER_PRICE
         taken = self.take(parent, span, cost)
         taken.evidence.append(item)
         notes = [Note.STEPPED_DOWN] if rung else []
