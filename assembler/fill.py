@@ -6,6 +6,7 @@ Nothing here stops at the first misfit: what does not fit is stepped down and el
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -226,24 +227,18 @@ class Filling:
         self, item: Evidence, span: Span, home: Chosen | None, key: tuple[str, str], rung: int
     ) -> Disposition | None:
         parent = item.parent
-        if self.is_barred(parent, span):
-            return Disposition.EXCLUDED
-        if self.conflicts(parent, span):
-            return Disposition.INVALID
-        alias = self.twin(parent, span)
-        if alias is not None:
-            self.aliases.append(alias)
-            return Disposition.DUPLICATE
-        if visible(parent, span) is None:
-            return Disposition.INVALID
-        cost = self.parts.cost(parent, span, home)
-        reason = self.refusal(parent, cost)
+        reason = self._hindrance(parent, span)
         if reason is not None:
             return reason
-        # a part of a chunk is worth that part of its score: no scraps of weak candidates
-        part = min(span.length / item.chunk_span.length, 1.0)
-        if not self.is_worth(item.candidate.score * part, cost):
-            return Disposition.UNDER_PRICE
+        cost = self.parts.cost(parent, span, home)
+        reason = self.refusal(parent, cost)
+        # a part of a chunk is worth less than all of it, though its best sentence is worth more
+        # than its length: no scraps of weak candidates
+        part = min(math.sqrt(span.length / item.chunk_span.length), 1.0)
+        if reason is None and not self.is_worth(item.candidate.score * part, cost):
+            reason = Disposition.UNDER_PRICE
+        if reason is not None:
+            return reason
         taken = self.take(parent, span, cost)
         taken.evidence.append(item)
         notes = [Note.STEPPED_DOWN] if rung else []
@@ -253,6 +248,20 @@ class Filling:
             self.stepped_down[key] = tuple(notes)
         taken.notes.update(dict.fromkeys((*item.notes, *notes)))
         return None
+
+    def _hindrance(self, parent: Parent, span: Span) -> Disposition | None:
+        """
+        Return why a span cannot be shown, whatever it costs; an equal text is noted as an alias.
+        """
+        if self.is_barred(parent, span):
+            return Disposition.EXCLUDED
+        if self.conflicts(parent, span) or visible(parent, span) is None:
+            return Disposition.INVALID
+        alias = self.twin(parent, span)
+        if alias is None:
+            return None
+        self.aliases.append(alias)
+        return Disposition.DUPLICATE
 
     def _is_in(self, item: Evidence) -> bool:
         home = self.home(item.parent)
