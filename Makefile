@@ -24,7 +24,8 @@ demo: install
 	$(BIN)/context-assembler demo
 
 test: install
-	$(BIN)/python -m pytest --cov --cov-report=term-missing:skip-covered
+	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term-missing:skip-covered \
+		--cov-fail-under=100
 
 check: install
 	$(BIN)/ruff check .

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 from contextassembler.client import ContextAssemblerClient
+from filelock import FileLock
 from rich.console import Console
 
 from adapters.model_export import export_model
-from adapters.model_files import DESCRIPTION
+from adapters.model_files import read_description
 from adapters.tokenizer_files import install_tokenizers
+from assembler.errors import EmbedderUnavailable
 from assembler.model import FieldType
 from cli.demo import serving
 from cli.index import index_paths
@@ -30,8 +32,12 @@ def model_folder() -> Path:
     Return the exported default model, made once.
     """
     folder = VAR / "models" / "all-minilm-l6-v2"
-    if not (folder / DESCRIPTION).exists():
-        export_model(None, folder)
+    VAR.mkdir(exist_ok=True)
+    with FileLock(VAR / "model.lock"):
+        try:
+            read_description(folder)
+        except EmbedderUnavailable:
+            export_model(None, folder)
     return folder
 
 
@@ -41,7 +47,9 @@ def tokenizer_folder() -> Path:
     Return the folder of the installed tokenizer files.
     """
     folder = VAR / "tokenizers"
-    install_tokenizers(folder)
+    VAR.mkdir(exist_ok=True)
+    with FileLock(VAR / "tokenizers.lock"):
+        install_tokenizers(folder)
     return folder
 
 
