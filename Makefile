@@ -24,8 +24,8 @@ demo: install
 	$(BIN)/context-assembler demo
 
 test: install
-	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term-missing:skip-covered \
-		--cov-fail-under=100
+	$(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term-missing:skip-covered \
+		--cov-fail-under=99
 
 check: install
 	$(BIN)/ruff check .

@@ -44,6 +44,7 @@ class Rules:
         limit: The request's own limit for the context.
         source_limit: Most tokens of one source.
         forbidden: Returns the ranges of a source version that stay out.
+        is_priced_by_token: Whether long units have to be worth more; else each has one price.
     """
 
     limit: int
@@ -52,6 +53,7 @@ class Rules:
     fill: Fill
     profile: Profile
     forbidden: Callable[[VersionKey], tuple[Span, ...]] = no_spans
+    is_priced_by_token: bool = True
 
 
 @dataclass(slots=True)
@@ -177,8 +179,10 @@ class Filling:
         """
         Return whether a score pays for so many tokens under the profile's price.
         """
-        if self.rules.fill is Fill.FULL:
+        if self.rules.fill is Fill.FULL or self.best_score <= 0.0:
             return True
+        if not self.rules.is_priced_by_token:
+            cost = PRICED_TOKENS
         return score * PRICED_TOKENS >= self.rules.profile.price * self.best_score * cost
 
     def has_room(self, score: float) -> bool:

@@ -41,8 +41,9 @@ def given_work(request: PackRequest, limit: int, profile: Profile) -> tuple[Work
             else (float("inf"), number)
         ),
     )
+    worths = _worths(request.passages)
     evidence = [
-        _evidence(request.passages[number], number, rank, homes[number])
+        _evidence(request.passages[number], number, rank, homes[number], worths[number])
         for rank, number in enumerate(order)
     ]
     work = Work(
@@ -55,6 +56,7 @@ def given_work(request: PackRequest, limit: int, profile: Profile) -> tuple[Work
             targets=(Target(GIVEN),),
             fill=request.fill,
             profile=profile,
+            is_priced_by_token=False,
         ),
         layout=request.layout,
         mode=ExpansionMode.CHUNK,
@@ -69,6 +71,22 @@ def given_work(request: PackRequest, limit: int, profile: Profile) -> tuple[Work
         model_sha256="",
     )
     return work, basis
+
+
+def _worths(passages: Sequence[GivenPassage]) -> list[float]:
+    """
+    Return what each passage is worth, above 0: its score where all scores are, else scores mapped
+    to 0.5 to 1; without a score as little as the least.
+    """
+    scores = [passage.score for passage in passages if passage.score is not None]
+    low, high = min(scores, default=1.0), max(scores, default=1.0)
+    if low > 0.0:
+        return [low if passage.score is None else passage.score for passage in passages]
+    width = (high - low) or 1.0
+    return [
+        0.5 + 0.5 * ((low if passage.score is None else passage.score) - low) / width
+        for passage in passages
+    ]
 
 
 def _homes(passages: Sequence[GivenPassage]) -> dict[int, Parent]:
@@ -144,9 +162,10 @@ def _provenance(passage: GivenPassage, content_sha256: str) -> Provenance:
     return Provenance("", passage.source_id, passage.version, content_sha256, None, 0)
 
 
-def _evidence(passage: GivenPassage, number: int, rank: int, home: Parent) -> Evidence:
+def _evidence(
+    passage: GivenPassage, number: int, rank: int, home: Parent, worth: float
+) -> Evidence:
     span = passage.span or home.section.span
-    score = 0.0 if passage.score is None else passage.score
     candidate = Candidate(
         rank=rank,
         target=0,
@@ -159,8 +178,8 @@ def _evidence(passage: GivenPassage, number: int, rank: int, home: Parent) -> Ev
             ordinal=number,
             text_sha256="",
         ),
-        score=score,
-        scores=() if passage.score is None else (SignalScore(Signal.CALLER, score),),
+        score=worth,
+        scores=() if passage.score is None else (SignalScore(Signal.CALLER, passage.score),),
         queries=(),
         cosine=None,
     )

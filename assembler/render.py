@@ -15,6 +15,11 @@ from assembler.report import PlacedSpan
 from assembler.request import Format, Headings, Layout
 from assembler.span import Span
 
+MOST_HEADING_CHARS = 120
+"""Of a printed heading path; the citation has all of it."""
+
+_LINE_START = r"(?:\A|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])\s*"
+
 
 @dataclass(frozen=True, slots=True)
 class Style:
@@ -145,7 +150,7 @@ def choose_style(texts: Iterable[Iterable[str]], form: Format) -> Style:
         prefix = next(
             name
             for name in _trials("S", "", first="")
-            if not any(re.search(rf"^\s*\[{name}\d+\]", body, re.MULTILINE) for body in bodies)
+            if not any(re.search(rf"{_LINE_START}\[{name}\d+\]", body) for body in bodies)
         )
     ellipsis = next(
         f"[{mark}]"
@@ -166,7 +171,8 @@ def _trials(name: str, joint: str, *, first: str | None = None) -> Iterator[str]
 
 
 def _sources(passage: Passage) -> list[str]:
-    return [passage.slice(span) for span in passage.spans]
+    headings = [" ".join(parent.section.heading_path) for parent in passage.parents]
+    return [*headings, *(passage.slice(span) for span in passage.spans)]
 
 
 def _frame(marker: str, heading: str, layout: Layout, style: Style) -> tuple[str, str]:
@@ -251,4 +257,10 @@ def _says_it(passage: Passage, shown: tuple[str, ...]) -> bool:
 
 
 def _line(heading: str) -> str:
-    return " ".join(heading.split())
+    """
+    Return a heading on one line, cut at a word where it is long: it is a label, not source text.
+    """
+    line = " ".join(heading.split())
+    if len(line) <= MOST_HEADING_CHARS:
+        return line
+    return line[:MOST_HEADING_CHARS].rsplit(" ", 1)[0] + "…"

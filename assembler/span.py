@@ -119,4 +119,7 @@ def trimmed(span: Span, text: str, text_start: int = 0) -> Span | None:
         return None
     first = len(part) - len(part.lstrip())
     line_start = part.rfind("\n", 0, first) + 1
+    before = span.start - text_start - 1
+    if line_start == 0 and before >= 0 and text[before] != "\n":
+        line_start = first  # the span begins inside a line: blanks there are no indentation
     return Span(span.start + line_start, span.start + kept)

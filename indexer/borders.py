@@ -14,7 +14,9 @@ from assembler.model import Border, BorderKind
 from assembler.span import Span
 from indexer.ruler import Ruler
 
-_PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
+_PARAGRAPH = re.compile(r"\n(?:[ \t]*\n)+")
+"""Ends at a line's start: the indentation belongs to the paragraph (it is content in code)."""
+
 _LINE = re.compile(r"\n+")
 _GRAPHEME = regex.compile(r"\X")
 _LISTED = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|\||#{1,6}\s|>|```|~~~)")
@@ -35,7 +37,8 @@ def find_borders(
         most_tokens: Sentences longer than this get forced borders.
         is_code: Every line is a sentence.
     """
-    paragraphs = [match.end() for match in _PARAGRAPH.finditer(text) if match.end() < len(text)]
+    last = len(text.rstrip())
+    paragraphs = [match.end() for match in _PARAGRAPH.finditer(text) if match.end() < last]
     kinds = dict.fromkeys(paragraphs, BorderKind.PARAGRAPH)
     edges = [0, *paragraphs, len(text)]
     for start, end in itertools.pairwise(edges):

@@ -40,6 +40,7 @@ CHUNKER = ChunkerSpec(
         "heading_share": HEADING_SHARE,
     },
 )
+FINGERPRINT = CHUNKER.fingerprint
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +262,7 @@ def _key(kind: PointKind, origin: Provenance, span: Span) -> str:
         source_id=origin.source_id,
         version=origin.version,
         content_sha256=origin.content_sha256,
-        chunker=CHUNKER.fingerprint,
+        chunker=FINGERPRINT,
         span=span,
     )
 

@@ -20,12 +20,12 @@ from adapters.store import (
 from assembler.errors import InvalidRequest
 from assembler.model import FOREVER
 from indexer.cut_source import CHUNKER, CutSource, cut_source
-from indexer.language import Foreign, tokens_per_word
+from indexer.language import Foreign, tokens_per_word, unknown_share
 from indexer.plan import Plan, Wanted, described_sha256, ended_rows, make_plan
 from indexer.ports import DocumentEmbedder, Progress
 from indexer.read_all import ReadSource, read_all
 from indexer.request import IndexRequest, Summary
-from indexer.sources import SourceFile, filterable
+from indexer.sources import SourceFile, filterable, is_code
 from indexer.write import Writer
 
 
@@ -53,6 +53,8 @@ def run_index(
         reads, failed = read_all(request, schema, publication.ledger.rows, summary, progress)
         plan = _plan(request, publication, reads, failed)
         manifest = Manifest(CHUNKER, embedder.spec, Bm25Spec(), schema)
+        if not request.paths and request.schema is None and publication.manifest:
+            manifest = publication.manifest  # what writes no text changes no configuration
         _apply(request, publication, manifest, plan, reads, embedder, summary, progress)
     summary.seconds = clock() - started
     return summary
@@ -99,6 +101,7 @@ def _apply(
     progress: Progress,
 ) -> None:
     ledger = publication.ledger
+    reads = {name: read for name, read in reads.items() if name[0] not in request.remove}
     is_new = manifest.generation != ledger.generation
     to_write = list(plan.write)
     ends, kept = plan.ends, plan.unchanged
@@ -207,7 +210,10 @@ def _cut(
         is_active=one.is_active,
         embedder=embedder,
     )
-    foreign.add(read.language, tokens_per_word(read.text, embedder.count))
+    if not is_code(one.file.media_type):  # names in code have many tokens in every language
+        count = embedder.count
+        ratio, unknown = tokens_per_word(read.text, count), unknown_share(read.text, count)
+        foreign.add(read.language, ratio, unknown)
     return cut
 
 

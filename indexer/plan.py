@@ -84,48 +84,56 @@ def described_sha256(file: SourceFile, language: str) -> str:
 
 def with_active(wanted: Sequence[Wanted]) -> tuple[Wanted, ...]:
     """
-    Return the versions with one active per source: the marked one, else the last given.
+    Return the versions with one active per source: the marked one, else the last given that is
+    not marked as not active. A source whose versions are all marked so has none.
 
     Raises:
-        InvalidRequest: One label is on two texts, two versions of a source are marked active, or
-            its versions have different readers.
+        InvalidRequest: One label is on two texts, two files without a label are one source, two
+            versions of a source are marked active, or its versions have different readers.
     """
     by_name: dict[tuple[str, str], Wanted] = {}
+    first: dict[str, Wanted] = {}
     active: dict[str, Wanted] = {}
     for one in wanted:
-        source_id = one.file.source_id
-        other = by_name.setdefault(one.name, one)
-        if other.content_sha256 != one.content_sha256:
-            raise InvalidRequest(
-                "sources",
-                f"{other.file.path} and {one.file.path} are both version {one.version!r} of source "
-                f"{source_id!r}, with different text; label one of them differently",
-            )
+        source_id, mark = one.file.source_id, one.file.is_active
+        _check_pair(by_name.setdefault(one.name, one), one)
+        _check_pair(first.setdefault(source_id, one), one)
         chosen = active.get(source_id)
-        if chosen is not None and chosen.file.readers != one.file.readers:
-            raise InvalidRequest(
-                "sources",
-                f"{chosen.file.path} and {one.file.path} are versions of source {source_id!r} with "
-                "different readers; readers belong to the source",
-            )
-        if chosen is not None and chosen.file.is_active and one.file.is_active:
-            raise InvalidRequest(
-                "sources",
-                f"{chosen.file.path} and {one.file.path} are both marked as the active version of "
-                f"source {source_id!r}",
-            )
-        if chosen is None or not chosen.file.is_active:
+        if chosen is not None and chosen.file.is_active and mark:
+            raise _both(chosen, one, f"are both marked as the active version of {source_id!r}")
+        if mark is not False and (chosen is None or not chosen.file.is_active):
             active[source_id] = one
-    return tuple(
-        Wanted(
-            one.file,
-            one.version,
-            one.content_sha256,
-            one.described_sha256,
-            is_active=active[one.file.source_id].name == one.name,
+    names = {one.name for one in active.values()}
+    return tuple(replace(one, is_active=one.name in names) for one in by_name.values())
+
+
+def _check_pair(one: Wanted, other: Wanted) -> None:
+    """
+    Refuse two files of one source that contradict each other.
+    """
+    source_id = one.file.source_id
+    if one.name == other.name and one.content_sha256 != other.content_sha256:
+        raise _both(
+            *(one, other),
+            f"are both version {one.version!r} of source {source_id!r}, with different text; label "
+            "one of them differently",
         )
-        for one in by_name.values()
-    )
+    if one.name != other.name and one.file.version is None and other.file.version is None:
+        raise _both(
+            *(one, other),
+            f"are both source {source_id!r}, with different text; give them labels or different "
+            "source ids in a sources file, or index the folder above",
+        )
+    if one.file.readers != other.file.readers:
+        raise _both(
+            *(one, other),
+            f"are versions of source {source_id!r} with different readers; readers belong to the "
+            "source",
+        )
+
+
+def _both(one: Wanted, other: Wanted, problem: str) -> InvalidRequest:
+    return InvalidRequest("sources", f"{one.file.path} and {other.file.path} {problem}")
 
 
 def make_plan(
@@ -158,6 +166,7 @@ def make_plan(
     live = [row for row in rows if revision < row.to_rev]
     by_name = {(row.source_id, row.version): row for row in live}
     sources = {one.file.source_id for one in wanted}
+    replaced = {one.file.source_id for one in wanted if one.is_active}
     _check_set(live, sources, source_set)
     write: list[Wanted] = []
     ends: list[End] = []
@@ -178,13 +187,13 @@ def make_plan(
         elif others[0].source_set != source_set or source_id in untouched:
             stays = others
         elif source_id in sources:
-            newest = sorted(others, key=lambda row: row.from_rev, reverse=True)
-            stays = newest[:keep_versions]
-            ends += [End(row, is_removed=False) for row in stays if revision < row.active_to_rev]
+            stays = sorted(others, key=lambda row: row.from_rev, reverse=True)[:keep_versions]
         else:
             stays = () if touches_all else others
         kept += stays
         ends += [End(row, is_removed=True) for row in others if row not in stays]
+        if source_id in replaced:
+            ends += [End(row, is_removed=False) for row in stays if revision < row.active_to_rev]
     return Plan(tuple(write), tuple(ends), _new_readers(wanted, untouched, rows), tuple(kept))
 
 

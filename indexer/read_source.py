@@ -111,7 +111,10 @@ def read_source(path: Path, media_type: str, most_bytes: int = MOST_BYTES) -> st
         raise Unreadable(name, error.strerror or type(error).__name__) from error
     text = _decoded(content, name).replace("\r\n", "\n").replace("\r", "\n")
     if media_type == "text/html":
-        text = _markdown(text)
+        try:
+            text = _markdown(text)
+        except RecursionError:
+            raise Unreadable(name, "has HTML that is nested too deep to convert") from None
     if all(letter.isspace() or letter in UNSEEN for letter in text):
         raise Unreadable(name, "is empty")
     return text
@@ -122,19 +125,25 @@ def _decoded(content: bytes, name: str) -> str:
         encoding = "utf-16"
     else:
         encoding = "utf-8-sig"
-        if content.count(0) > max(len(content) // 100, 1):
-            raise Unreadable(name, "is binary; only text is indexed")
+        _refuse_binary(content.count(0), len(content), name)
     try:
-        return content.decode(encoding)
+        text = content.decode(encoding)
     except UnicodeDecodeError as error:
         raise Unreadable(
             name, f"is not {encoding.removesuffix('-sig')} at byte {error.start}; convert it first"
         ) from error
+    _refuse_binary(text.count("\x00"), len(text), name)  # UTF-32 looks like UTF-16 with NULs
+    return text
+
+
+def _refuse_binary(nuls: int, length: int, name: str) -> None:
+    if nuls > max(length // 100, 1):
+        raise Unreadable(name, "is binary; only text is indexed")
 
 
 def _markdown(html: str) -> str:
     soup = BeautifulSoup(html, "html.parser")
-    for tag in soup(["script", "style", "nav", "header", "footer", "template", "noscript"]):
+    for tag in soup(["script", "style", "nav", "template", "noscript"]):
         tag.decompose()
     body = soup.body or soup
     converted: str = MarkdownConverter(heading_style="ATX", bullets="-").convert_soup(body)

@@ -5,16 +5,18 @@ What is to be indexed: files and folders, and what the sources file says of each
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from assembler.errors import InvalidRequest
 from assembler.filters import FieldValue
 from assembler.model import FieldType, MetadataValue
-from indexer.read_source import CODE, Unreadable, media_type_of
+from indexer.read_source import Unreadable, media_type_of
 
 KEYS = frozenset(
     [
@@ -31,6 +33,10 @@ KEYS = frozenset(
     ]
 )
 MOST_NAME_CHARS = 1024
+PROSE = ("text/x-rst", "text/x-markdown")
+INT64 = range(-(2**63), 2**63)
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -82,6 +88,10 @@ def find_sources(
         if not root.exists():
             raise InvalidRequest("paths", f"{root} does not exist")
         for path, name in _files(root):
+            if _SURROGATE.search(name):
+                shown = str(path).encode("utf-8", "backslashreplace").decode()
+                skipped.append(Unreadable(shown, "has a name that is not UTF-8"))
+                continue
             kind = media_type_of(path)
             if kind is None and root.is_dir() and name not in told:
                 skipped.append(Unreadable(str(path), "has no suffix of a text format"))
@@ -136,7 +146,7 @@ def _files(root: Path) -> Iterator[tuple[Path, str]]:
 def _told(path: Path) -> dict[str, dict[str, Any]]:
     told: dict[str, dict[str, Any]] = {}
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidRequest("sources", f"{path}: {error}") from error
     for number, line in enumerate(lines, start=1):
@@ -145,24 +155,27 @@ def _told(path: Path) -> dict[str, dict[str, Any]]:
         place = f"{path}:{number}"
         try:
             facts = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InvalidRequest("sources", f"{place}: is not JSON: {error}") from error
         if not isinstance(facts, dict):
             raise InvalidRequest("sources", f"{place}: is not a JSON object")
-        name = facts.get("path")
-        if not isinstance(name, str) or not name:
-            raise InvalidRequest("sources", f"{place}: path is missing")
+        checked = _checked(facts, place)
+        name = PurePosixPath(checked["path"]).as_posix()
         if name in told:
             raise InvalidRequest("sources", f"{place}: path {name!r} stands there twice")
-        told[name] = _checked(facts, place)
+        told[name] = checked
     return told
 
 
 def _checked(facts: dict[str, Any], place: str) -> dict[str, Any]:
-    unknown = sorted(facts.keys() - KEYS)
-    if unknown:
-        known = ", ".join(sorted(KEYS))
-        raise InvalidRequest("sources", f"{place}: {unknown[0]!r} is not one of {known}")
+    for key, value in facts.items():
+        if key not in KEYS:
+            known = ", ".join(sorted(KEYS))
+            raise InvalidRequest("sources", f"{place}: {key!r} is not one of {known}")
+        if _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
+            raise InvalidRequest("sources", f"{place}: {key} has half of a surrogate pair")
+    if not isinstance(facts.get("path"), str) or not facts["path"]:
+        raise InvalidRequest("sources", f"{place}: path is missing")
     for key in ("source_id", "version", "title", "uri", "media_type", "language"):
         value = facts.get(key, "-")
         if not isinstance(value, str) or (not value and key in ("source_id", "version")):
@@ -171,22 +184,32 @@ def _checked(facts: dict[str, Any], place: str) -> dict[str, Any]:
             raise InvalidRequest("sources", f"{place}: {key} is longer than {MOST_NAME_CHARS}")
     if not isinstance(facts.get("active", True), bool):
         raise InvalidRequest("sources", f"{place}: active must be true or false")
-    readers = facts.get("readers")
-    if readers is not None:
-        is_list = isinstance(readers, list) and all(isinstance(one, str) and one for one in readers)
-        if not is_list:
-            raise InvalidRequest("sources", f"{place}: readers must be a list of names")
-        facts["readers"] = tuple(sorted(set(readers)))
-    metadata = facts.get("metadata", {})
-    if not isinstance(metadata, dict):
-        raise InvalidRequest("sources", f"{place}: metadata must be an object")
-    facts["metadata"] = {key: _frozen(value, place, key) for key, value in metadata.items()}
+    if "readers" in facts:  # a line that says nothing of readers leaves them as they are stored
+        facts["readers"] = _readers(facts["readers"], place)
+    facts["metadata"] = _metadata(facts.get("metadata", {}), place)
     return facts
+
+
+def _readers(value: Any, place: str) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(one, str) and one for one in value):
+        raise InvalidRequest("sources", f"{place}: readers must be a list of names")
+    return tuple(sorted(set(value)))
+
+
+def _metadata(value: Any, place: str) -> dict[str, MetadataValue]:
+    if not isinstance(value, dict):
+        raise InvalidRequest("sources", f"{place}: metadata must be an object")
+    return {key: _frozen(one, place, key) for key, one in value.items()}
 
 
 def _frozen(value: Any, place: str, key: str) -> MetadataValue:
     if isinstance(value, list):
         return tuple(_frozen(one, place, key) for one in value)
+    is_finite = math.isfinite(value) if isinstance(value, float) else True
+    if not is_finite or (isinstance(value, int) and value not in INT64):
+        raise InvalidRequest("sources", f"{place}: metadata {key!r} is a number beyond 64 bits")
     if value is None or isinstance(value, str | bool | int | float):
         return value
     raise InvalidRequest("sources", f"{place}: metadata {key!r} must be a value or a list of them")
@@ -220,4 +243,4 @@ def is_code(media_type: str) -> bool:
     """
     Return whether a text is cut by lines rather than by sentences.
     """
-    return media_type == CODE
+    return media_type.startswith("text/x-") and media_type not in PROSE

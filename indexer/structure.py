@@ -4,6 +4,7 @@ What Markdown says of a text: headings and blocks, by offset.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from markdown_it import MarkdownIt
@@ -11,6 +12,17 @@ from markdown_it.token import Token
 
 from assembler.model import Block
 from assembler.span import Span
+
+_FRONT_MATTER = re.compile(
+    r"\A---[ \t]*\n(?=[\w\"'-]+[ \t]*:).*?^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
+)
+"""Metadata before a Markdown text; its closing line would make a heading of its last lines."""
+
+
+_INSIDE = frozenset(
+    ("inline", "list_item_open", "thead_open", "tbody_open", "tr_open", "th_open", "td_open")
+)
+"""Tokens that neither are a block nor end a paragraph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +48,22 @@ class Structure:
 
 def markdown_structure(text: str) -> Structure:
     """
-    Return headings (ATX and setext, not inside fences, lists or quotes) and top-level blocks.
+    Return headings (ATX and setext, not inside fences, lists or quotes) and all blocks.
     """
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     lines = _line_starts(text)
+    front = _FRONT_MATTER.match(text)
+    body = front.end() if front else 0
     headings: list[Heading] = []
     blocks: list[Block] = []
     last_paragraph: Span | None = None
     for position, token in enumerate(tokens):
-        if token.level != 0 or token.map is None:
+        if token.map is None or token.type in _INSIDE:
             continue
         span = _lines_span(lines, token.map, len(text))
-        if span is None:
+        if span is None or span.start < body:
             continue
-        if token.type == "heading_open":
+        if token.type == "heading_open" and token.level == 0:
             title = " ".join(_plain(tokens[position + 1]).split())
             if title:
                 headings.append(Heading(span.start, int(token.tag[1:]), title))

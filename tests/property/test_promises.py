@@ -47,7 +47,7 @@ thorough = settings(
 PRICED = replace(DEFAULT_PROFILE, price=0.4)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Case:
     """
     One packed context with everything it was made from.
@@ -58,6 +58,9 @@ class Case:
     layout: Layout
     packed: Packed
     context: AssembledContext
+
+    def __repr__(self) -> str:
+        return f"Case(limit={self.limit}, layout={self.layout}, context={self.context.context!r})"
 
     @property
     def texts(self) -> Mapping[VersionKey, str]:
@@ -307,7 +310,8 @@ def test_a_part_of_a_block_carries_its_lead(case: Case) -> None:
                 ]
                 lead = stored.lead.slice(case.texts[block.passage.version]).strip()
                 if beyond and lead:
-                    assert lead in block.body.slice(case.context.context)
+                    # an equal header of another source stands once, in the better passage
+                    assert lead in case.context.context
 
 
 @thorough

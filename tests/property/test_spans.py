@@ -142,6 +142,9 @@ def test_a_pinned_scope_without_pins_sees_nothing() -> None:
         ("[1] a", Format.MARKDOWN, "[S3]"),
         ("[1] a\n [S2] b", Format.PLAIN, "[SS3]"),
         ("in [1] line", Format.MARKDOWN, "[3]"),
+        ("[1] a\n[S1] b\n[SS7] c", Format.MARKDOWN, "[SSS3]"),
+        ("a\r[1] b", Format.PLAIN, "[S3]"),
+        ("a\u2028 [1] b", Format.PLAIN, "[S3]"),
     ],
 )
 def test_markers_give_way_to_texts(text: str, form: Format, marker: str) -> None:

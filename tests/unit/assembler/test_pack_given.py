@@ -84,3 +84,28 @@ async def test_what_does_not_fit_is_over_budget(small: SmallIndex) -> None:
 
     assert "Short." in context.context
     assert context.candidates[0].disposition is Disposition.OVER_BUDGET
+
+
+@pytest.mark.parametrize(
+    "scores", [(-1.0, -5.0), (-0.1, -0.2), (0.0, 0.0), (3.0, None), (-2.0, None), (None, None)]
+)
+async def test_scores_of_any_sign_pack_under_auto(
+    small: SmallIndex, scores: tuple[float | None, float | None]
+) -> None:
+    passages = tuple(
+        GivenPassage(f"Fact {n} stands here.", f"s{n}", score=score)
+        for n, score in enumerate(scores)
+    )
+    request = PackRequest(passages, Budget("chars", ContextTokens(200)))
+
+    context = await small.assembler.pack_passages(request)
+
+    assert [passage.text for passage in context.passages] == [p.text for p in passages]
+
+
+async def test_a_long_passage_is_not_priced_out(small: SmallIndex) -> None:
+    request = PackRequest(
+        (GivenPassage("word " * 900, "a", score=1.0),), Budget("chars", ContextTokens(5000))
+    )
+
+    assert (await small.assembler.pack_passages(request)).passages

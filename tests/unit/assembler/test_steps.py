@@ -39,7 +39,7 @@ from assembler.request import (
     Target,
 )
 from assembler.scope import IndexVersion, ReadScope, Scope
-from assembler.span import Span
+from assembler.span import Span, trimmed
 from tests.counters import CharCounter
 from tests.strategies import sha256
 
@@ -408,3 +408,33 @@ def test_a_heading_path_is_printed_once_per_section() -> None:
     assert render(halves, plain).text == "[1] (Rules) One.\n\n[2] Two."
     xml = Layout(format=Format.XML)
     assert render(halves[:1], xml).text == '<passage id="1" heading="Rules">\nOne.\n</passage>'
+
+
+def test_a_long_heading_is_a_label_and_leaves_room_for_the_evidence() -> None:
+    parent = parent_of("The walrus eats clams.")
+    heading = "Bom " * 1200
+    parent = Parent(replace(parent.section, heading_path=(heading,)), parent.version, 0)
+    item = replace(evidence_of(parent, 0, 0), parent=parent)
+
+    text = packed(item, limit=60).rendered.text
+
+    assert "The walrus eats clams." in text
+    assert text.startswith("[1] Bom Bom")
+    assert "…" in text.split("\n")[0]
+
+
+def test_barred_evidence_is_excluded() -> None:
+    parent = parent_of("Alpha. Beta.", 7)
+    barred = replace(rules(), forbidden=lambda _: (Span(0, 3),))
+    filling = Filling(PartCounts(CharCounter().count, LAYOUT), barred, 1000)
+
+    filling.choose([evidence_of(parent, 0, 0)])
+
+    assert set(filling.reasons.values()) == {Disposition.EXCLUDED}
+
+
+def test_blanks_inside_a_line_are_not_shown_as_indentation() -> None:
+    text = "One.  Two.\n    indented"
+
+    assert trimmed(Span(4, 10), text) == Span(6, 10)
+    assert trimmed(Span(11, 23), text) == Span(11, 23)

@@ -58,4 +58,5 @@ def test_what_may_help_later_says_when() -> None:
     assert errors.IndexUnknown("a", ("b",)).facts == {"index": "a"}
     assert errors.IndexUnusable("a", "damaged").facts == {"index": "a"}
     assert errors.TenantDenied("no").facts == {}
+    assert errors.InvalidRequest("a.b", "is wrong").facts == {"field": "a.b"}
     assert errors.SourceUnknown("s").facts == {"source": "s"}
