@@ -13,7 +13,7 @@ from assembler.budget import Measure, measure
 from assembler.conclude import Basis, conclude
 from assembler.errors import ProfileUnknown, QueryTooLong
 from assembler.expand import Evidence, expand
-from assembler.fill import Rules
+from assembler.fill import Rules, share_of
 from assembler.gather import Exclusions, exclusions, first_read, settle, within_section_limit
 from assembler.pack import Packed, Pinned, Work, pack
 from assembler.pack_given import given_work
@@ -219,7 +219,7 @@ def _work(
         scores={(one.version, one.chunk.ordinal): one.score for one in candidates},
         rules=Rules(
             limit=meter.limit,
-            source_limit=int(meter.limit * request.retrieval.max_source_share),
+            source_limit=share_of(meter.limit, request.retrieval.max_source_share),
             targets=request.targets,
             fill=request.fill,
             profile=looked.profile,

@@ -24,6 +24,9 @@ from assembler.span import Span, covers
 PRICED_TOKENS = 100
 """A profile's price is the part of the best score that so many tokens must buy."""
 
+NO_LIMIT = 2**62
+"""Estimates may pass the limit where they are known to be too high; only full counts may not."""
+
 LEAST_TOKENS = 16
 """No step is expected to cost less; below what so many tokens must buy nothing is tried."""
 
@@ -33,6 +36,13 @@ def no_spans(version: VersionKey) -> tuple[Span, ...]:  # noqa: ARG001 - the sha
     Return that nothing of a source version stays out.
     """
     return ()
+
+
+def share_of(limit: int, share: float) -> int:
+    """
+    Return the tokens that are a share of the limit; the whole of it is no limit of its own.
+    """
+    return int(limit * share) if share < 1.0 else NO_LIMIT
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from assembler.conclude import Basis
 from assembler.errors import InvalidRequest
 from assembler.expand import Evidence, Parent
-from assembler.fill import Rules
+from assembler.fill import Rules, share_of
 from assembler.model import Chunk, Provenance, Section, VersionKey
 from assembler.pack import Work
 from assembler.profile import Profile
@@ -52,7 +52,7 @@ def given_work(request: PackRequest, limit: int, profile: Profile) -> tuple[Work
         scores={},
         rules=Rules(
             limit=limit,
-            source_limit=int(limit * request.max_source_share),
+            source_limit=share_of(limit, request.max_source_share),
             targets=(Target(GIVEN),),
             fill=request.fill,
             profile=profile,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from assembler.budget import Measure
 from assembler.conclude import Basis, conclude
 from assembler.expand import expand
-from assembler.fill import Rules
+from assembler.fill import Rules, share_of
 from assembler.model import Section, VersionKey
 from assembler.pack import Packed, Work, pack
 from assembler.profile import DEFAULT_PROFILE, Profile
@@ -104,7 +104,7 @@ def assembled(
     evidence, lost = expand(ranked, sections, own, expansion, ["refund never"])
     assert lost == ()
     scores = {(one.version, one.chunk.ordinal): one.score for one in ranked}
-    rules = Rules(limit, int(limit * source_share), (Target("docs"),), fill, profile)
+    rules = Rules(limit, share_of(limit, source_share), (Target("docs"),), fill, profile)
     work = Work(evidence, (), scores, rules, layout, expansion.mode)
     meter = Measure(counter, limit, 0, None)
     packed = pack(work, meter)

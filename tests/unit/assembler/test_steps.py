@@ -15,7 +15,7 @@ from assembler.dedup import drop_duplicates
 from assembler.errors import InvalidRequest, MustIncludeTooLarge
 from assembler.estimate import PartCounts
 from assembler.expand import Evidence, Parent, expand, mismatch
-from assembler.fill import Filling, Rules
+from assembler.fill import Filling, Rules, share_of
 from assembler.grow import grow
 from assembler.merge import merge
 from assembler.model import Border, BorderKind, Chunk, Provenance, Section, VersionKey
@@ -91,7 +91,13 @@ def evidence_of(parent: Parent, number: int, rank: int, score: float = 1.0) -> E
 
 
 def rules(limit: int = 1000) -> Rules:
-    return Rules(limit, limit, (Target("docs"),), Fill.FULL, replace(DEFAULT_PROFILE, price=0.0))
+    return Rules(
+        limit,
+        share_of(limit, 1.0),
+        (Target("docs"),),
+        Fill.FULL,
+        replace(DEFAULT_PROFILE, price=0.0),
+    )
 
 
 def packed(*evidence: Evidence, limit: int = 1000, pins: tuple[Pinned, ...] = ()) -> Packed:
@@ -438,3 +444,76 @@ def test_blanks_inside_a_line_are_not_shown_as_indentation() -> None:
 
     assert trimmed(Span(4, 10), text) == Span(6, 10)
     assert trimmed(Span(11, 23), text) == Span(11, 23)
+
+
+class Told(CharCounter):
+    """
+    Counts whole contexts and parts as it is told, whatever they hold.
+    """
+
+    def __init__(self, *, one: int, both: int, part: int) -> None:
+        self._one, self._both, self._part = one, both, part
+
+    def count(self, text: str) -> int:
+        if text.startswith("[1]\n"):
+            return self._both if "dddd" in text else self._one
+        return self._part if "aaaa" in text or "dddd" in text else 1
+
+
+def told(counter: Told, limit: int, *, is_pinned: bool = False) -> Packed:
+    """
+    Pack two sentences, the first of them pinned or not.
+    """
+    parent = parent_of("aaaa bbbb cccc. dddd eeee ffff. ", 16)
+    first, second = evidence_of(parent, 0, 0), evidence_of(parent, 1, 1)
+    pins = (Pinned(parent, Span(0, 16)),) if is_pinned else ()
+    work = Work(
+        (second,) if is_pinned else (first, second),
+        pins,
+        {},
+        rules(limit),
+        LAYOUT,
+        ExpansionMode.CHUNK,
+    )
+    return pack(work, Measure(counter, limit, 0, None))
+
+
+def test_what_fitted_is_kept_when_more_room_was_too_much() -> None:
+    result = told(Told(one=2, both=100, part=38), 60)
+
+    assert result.rendered.text == "[1]\naaaa bbbb cccc."
+    assert result.tokens == 2
+
+
+def test_repairs_end_after_their_number() -> None:
+    result = told(Told(one=34, both=500, part=198), 250)
+
+    assert result.rendered.text == "[1]\naaaa bbbb cccc."
+
+
+def test_pins_alone_are_packed_when_every_estimate_was_far_too_low() -> None:
+    result = told(Told(one=5, both=1000, part=1), 50, is_pinned=True)
+
+    assert result.rendered.text == "[1]\naaaa bbbb cccc."
+    assert result.filling.reasons
+
+
+def test_a_part_that_costs_more_than_it_is_worth_is_not_shown() -> None:
+    good = parent_of("Best.", source="b")
+    weak = parent_of("Short. " + "A long second sentence of many words goes on and on.", source="w")
+    section = replace(weak.section, heading_path=("A heading of many words " * 5,))
+    borders = (Border(7, BorderKind.SENTENCE),)
+    weak = Parent(replace(section, borders=borders), weak.version, 0)
+    first, second = evidence_of(good, 0, 0, 1.0), evidence_of(weak, 0, 1, 0.5)
+    second = replace(second, parent=weak, ladder=(second.chunk_span, Span(0, 7)))
+    parts = PartCounts(CharCounter().count, LAYOUT)
+    whole, part = (parts.cost(weak, span, None) for span in second.ladder)
+    price = 0.5 * 100 / whole
+    priced = replace(rules(), fill=Fill.AUTO, profile=replace(DEFAULT_PROFILE, price=price))
+    room = parts.cost(good, first.chunk_span, None) + part
+    filling = Filling(parts, priced, room)
+
+    filling.choose([first, second])
+
+    assert filling.reasons["docs", "w-0"] is Disposition.OVER_BUDGET
+    assert [home.parent.version.source_id for home in filling.chosen.values()] == ["b"]
