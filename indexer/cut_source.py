@@ -124,7 +124,9 @@ def cut_source(
     title = file.title or (structure.headings[0].title if structure.headings else "")
     sections: list[Section] = []
     drafts: list[Draft] = []
-    parts = split_sections(text, structure.headings, cutter, ruler, SECTION_TOKENS)
+    parts = split_sections(
+        text, structure.headings, cutter, ruler, SECTION_TOKENS, structure.blocks
+    )
     for ordinal, part in enumerate(parts):
         key = _key(PointKind.SECTION, origin, part.span)
         made = _drafts(text, part, origin, key, len(drafts), cutter, embedder, most)

@@ -7,10 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assembler.model import Block
 from assembler.span import Span
 from indexer.cut import Cutter
 from indexer.ruler import Ruler
 from indexer.structure import Heading
+
+MOST_BLOCK_TOKENS = 8000
+"""Longer tables, lists and code blocks are parted from their lead."""
 
 SMALL_TOKENS = 24
 """A headed part smaller than this, followed by a part below it, is joined with that."""
@@ -30,16 +34,42 @@ class Part:
 
 
 def split_sections(
-    text: str, headings: Sequence[Heading], cutter: Cutter, ruler: Ruler, most_tokens: int
+    text: str,
+    headings: Sequence[Heading],
+    cutter: Cutter,
+    ruler: Ruler,
+    most_tokens: int,
+    blocks: Sequence[Block] = (),
 ) -> tuple[Part, ...]:
     """
-    Return sections that partition the text, each of at most so many tokens.
+    Return sections that partition the text, each of at most so many tokens, or one block longer.
     """
     return tuple(
         Part(piece, part.heading_path)
         for part in _joined(_headed(text, headings), ruler)
-        for piece in cutter.cut(part.span, most_tokens)
+        for piece in _whole_blocks(cutter.cut(part.span, most_tokens), blocks, ruler)
     )
+
+
+def _whole_blocks(pieces: Sequence[Span], blocks: Sequence[Block], ruler: Ruler) -> list[Span]:
+    """
+    Return the pieces with those joined that part a block from its lead.
+
+    A part of a table is shown with its header row, so both have to lie in one section, which may be
+    longer for it. A block of more than `MOST_BLOCK_TOKENS` is parted all the same.
+    """
+    kept = [
+        Span(min(block.lead.start, block.span.start), block.span.end)
+        for block in blocks
+        if ruler.tokens(block.span) <= MOST_BLOCK_TOKENS
+    ]
+    joined: list[Span] = []
+    for piece in pieces:
+        if joined and any(one.start < piece.start < one.end for one in kept):
+            joined[-1] = joined[-1].union(piece)
+        else:
+            joined.append(piece)
+    return joined
 
 
 def _headed(text: str, headings: Sequence[Heading]) -> list[Part]:
