@@ -4,12 +4,14 @@ What many tests share: the exported model, the tokenizers, and one running servi
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from contextassembler.client import ContextAssemblerClient
 from filelock import FileLock
+from hypothesis import settings as hypothesis_settings
 from rich.console import Console
 
 from adapters.model_export import export_model
@@ -21,6 +23,11 @@ from cli.demo import serving
 from cli.index import index_paths
 from indexer.request import IndexRequest, Summary
 from server.settings import Settings
+
+hypothesis_settings.register_profile("ci", derandomize=True)
+if os.environ.get("CI"):
+    # a change is judged by the same examples every time; new ones are looked for on desks
+    hypothesis_settings.load_profile("ci")
 
 ROOT = Path(__file__).parents[1]
 VAR = ROOT / "var"
