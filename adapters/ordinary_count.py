@@ -31,6 +31,9 @@ def count_ordinary(
 def _count_by_piece(encoding: tiktoken.Encoding, text: str) -> int:
     """
     Count as `encode_ordinary` does, but split by a pattern engine that takes endless blanks.
+
+    The engine's tables of Unicode are newer than tiktoken's: a character that only it knows as a
+    letter may be split otherwise. No recount can tell, for tiktoken itself fails on such a text.
     """
     valid = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     # tiktoken has no public way to either; a property test holds the two counts equal

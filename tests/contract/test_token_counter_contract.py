@@ -30,6 +30,8 @@ ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 NAMES = ("cl100k_base", "hf:deepseek", "o200k_base", "o200k_harmony")
 BEGIN, END = (f"<\uff5c{word}\u2581of\u2581sentence\uff5c>" for word in ("begin", "end"))
 LITERALS = ("<|endoftext|>", "<|im_start|>", "<|start|>", BEGIN, "[SEP]")
+KNOWN_CHARACTERS = st.characters(exclude_categories=["Cn"])
+"""Two pattern engines agree on these only: their tables of Unicode differ in age."""
 PARTS = (*LITERALS, "  ", "\r\n", "'s", *" \n\t\u3000\x1c\x85\u017f1a")
 UNKNOWN = ("", "gpt2", "text-davinci-003", "llama", "O200K_BASE", "deepseek", "hf:", "hf:llama")
 PATHS = ("hf:..", "hf:../tokenizers/deepseek", "hf:deepseek/", "hf:deepseek/../deepseek", "hf:/etc")
@@ -148,7 +150,7 @@ class TestCounts:
         assert counter.count(" " * 1_000_000 + "x") > counter.count(" " * 500_000 + "x") > 1000
 
     @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
-    @given(text=st.lists(st.sampled_from(PARTS) | st.characters()).map("".join))
+    @given(text=st.lists(st.sampled_from(PARTS) | KNOWN_CHARACTERS).map("".join))
     @thorough
     def test_counting_by_piece_is_equal_to_counting_at_once(
         self, references: dict[str, Reference], name: str, text: str
