@@ -82,7 +82,7 @@ class RemoteEmbedder:
         Raises:
             EmbedderUnavailable: The endpoint cannot be reached, or answers with something else.
         """
-        inputs = [_sendable(self._query_prefix + text) for text in texts]
+        inputs = [sendable(self._query_prefix + text) for text in texts]
         return await self._all(self._client, inputs, None)
 
     def embed_documents(
@@ -98,7 +98,7 @@ class RemoteEmbedder:
         Raises:
             EmbedderUnavailable: The endpoint cannot be reached, or answers with something else.
         """
-        inputs = [_sendable(self._prefix + text) for text in texts]
+        inputs = [sendable(self._prefix + text) for text in texts]
 
         async def embedded() -> list[Vector]:
             async with self._connection() as client:
@@ -137,7 +137,7 @@ class RemoteEmbedder:
     async def _batch(self, client: httpx.AsyncClient, inputs: Sequence[str]) -> list[Vector]:
         body = {"model": self._identity.name, "input": inputs, "encoding_format": "float"}
         try:
-            reply = await client.post("/v1/embeddings", json=body, headers=_trace())
+            reply = await client.post("/v1/embeddings", json=body, headers=trace_headers())
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise EmbedderUnavailable(
                 f"the embeddings endpoint cannot be reached: {type(error).__name__}"
@@ -163,7 +163,7 @@ class RemoteEmbedder:
         return [_normalised(vector) for vector in vectors]
 
 
-def _sendable(text: str) -> str:
+def sendable(text: str) -> str:
     """
     Return the text in NFC, with lone surrogates, which JSON cannot carry, as U+FFFD.
     """
@@ -178,5 +178,8 @@ def _normalised(vector: list[float]) -> list[float]:
     return [value / length for value in vector]
 
 
-def _trace() -> dict[str, str]:
+def trace_headers() -> dict[str, str]:
+    """
+    Return the header that tells an endpoint which trace a call belongs to.
+    """
     return {"traceparent": TRACEPARENT.get()} if TRACEPARENT.get() else {}

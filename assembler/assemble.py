@@ -11,18 +11,27 @@ from typing import TypeVar
 
 from assembler.budget import Measure, measure
 from assembler.conclude import Basis, conclude
-from assembler.errors import ProfileUnknown, QueryTooLong
+from assembler.errors import ProfileUnknown, QueryTooLong, RerankerUnavailable
 from assembler.expand import Evidence, expand
 from assembler.fill import Rules, share_of
 from assembler.gather import Exclusions, exclusions, first_read, settle, within_section_limit
 from assembler.pack import Packed, Pinned, Work, pack
 from assembler.pack_given import given_work
-from assembler.ports import ChunkIndex, Clock, Embedder, IndexCatalog, TokenCounters, Vector
+from assembler.ports import (
+    ChunkIndex,
+    Clock,
+    Embedder,
+    IndexCatalog,
+    Reranker,
+    TokenCounters,
+    Vector,
+)
 from assembler.profile import Profile
 from assembler.rank import Candidate, rank
 from assembler.reads import Reads, Texts, found
-from assembler.report import AssembledContext, Disposition, Stage
+from assembler.report import AssembledContext, Degradation, Disposition, Stage
 from assembler.request import AssembleRequest, PackRequest, RetrievalMode
+from assembler.rerank import check_rerank, is_wanted, judged, kept, readable, reranked
 from assembler.resolve import check_model
 from assembler.scope import ReadScope
 from assembler.stages import Stages
@@ -34,12 +43,17 @@ T = TypeVar("T")
 class Looked:
     """
     What the first half of a request found: who may see what, and the ranked candidates.
+
+    Attributes:
+        reranker: Identity of the reranker, where it took part.
     """
 
     scopes: tuple[ReadScope, ...]
     profile: Profile
     candidates: tuple[Candidate, ...]
     model_sha256: str
+    reranker: str = ""
+    degradations: tuple[Degradation, ...] = ()
 
 
 class ContextAssembler:
@@ -56,12 +70,14 @@ class ContextAssembler:
         counters: TokenCounters,
         profiles: Mapping[str, Profile],
         clock: Clock,
+        reranker: Reranker | None = None,
     ) -> None:
         self._reads = Reads(catalog, index)
         self._embedder = embedder
         self._counters = counters
         self._profiles = profiles
         self._clock = clock
+        self._reranker = reranker
 
     async def assemble(self, request: AssembleRequest) -> AssembledContext:
         """
@@ -73,20 +89,25 @@ class ContextAssembler:
         stages = Stages(self._clock)
         counter = self._counters.get(request.budget.tokenizer)
         meter = await _off_loop(measure, request.budget, counter)
+        check_rerank(request, is_there=self._reranker is not None)
         looked = await self._look(request, stages)
         named = await self._reads.named(request.exclude, looked.scopes)
         excluded = exclusions(request.exclude, looked.scopes, named)
         settled = settle(
             looked.candidates, looked.scopes, excluded, request.retrieval.min_similarity
         )
-        open_ones = [one for one in looked.candidates if one.identity not in settled]
+        open_ones = tuple(one for one in looked.candidates if one.identity not in settled)
         limit = request.retrieval.section_limit or looked.profile.section_limit
         inside, outside = within_section_limit(open_ones, limit)
         settled.update(dict.fromkeys((one.identity for one in outside), Disposition.SECTION_LIMIT))
         pinned = await self._reads.pinned(request.must_include, looked.scopes)
+        texts = Texts()
+        if is_wanted(request, looked.profile):
+            looked = await self._rerank(request, looked, inside, texts, stages)
+            open_ones, inside = (kept(looked.candidates, some) for some in (open_ones, inside))
         work = _work(request, looked, open_ones, pinned, excluded, meter)
         packed, evidence, lost = await self._read_and_pack(
-            request, looked.scopes, inside, work, meter, stages
+            request, looked.scopes, inside, texts, work, meter, stages
         )
         settled.update(dict.fromkeys((one.identity for one in lost), Disposition.INVALID))
         basis = Basis(
@@ -97,6 +118,8 @@ class ContextAssembler:
             settled=settled,
             index_versions=tuple(scope.version for scope in looked.scopes),
             model_sha256=looked.model_sha256,
+            reranker=looked.reranker,
+            degradations=looked.degradations,
         )
         with stages.timed(Stage.CITE):
             context = await _off_loop(conclude, packed, basis, meter)
@@ -166,11 +189,51 @@ class ContextAssembler:
                     raise error.at(missing[error.position]) from None
         return [vectors[n] for n in range(len(request.queries))]
 
+    async def _rerank(
+        self,
+        request: AssembleRequest,
+        looked: Looked,
+        inside: Sequence[Candidate],
+        texts: Texts,
+        stages: Stages,
+    ) -> Looked:
+        """
+        Return the candidates in the order that reading the texts of the first of them gives.
+
+        Raises:
+            RerankerUnavailable: The request asked for it; what only the profile asks for is
+                skipped, and the reply says so.
+        """
+        skipped = replace(looked, degradations=(Degradation.RERANK_SKIPPED,))
+        asking = [query for query in request.queries if query.text.strip()]
+        if self._reranker is None or not asking:
+            return skipped
+        first = inside[: looked.profile.rerank_limit]
+        with stages.timed(Stage.FETCH_SECTIONS):
+            await self._reads.texts(first, looked.scopes, texts)
+        with stages.timed(Stage.RERANK):
+            known = await _off_loop(readable, first, texts.sections, texts.own)
+            if not known:
+                return looked
+            read = list(known.values())
+            try:
+                scores = await asyncio.gather(
+                    *(self._reranker.rerank(query.text, read) for query in asking)
+                )
+            except RerankerUnavailable:
+                if request.retrieval.rerank:
+                    raise
+                return skipped
+            said = judged(list(known), scores, [query.weight for query in asking])
+            candidates = await _off_loop(reranked, looked.candidates, said, looked.profile)
+        return replace(looked, candidates=candidates, reranker=self._reranker.identity)
+
     async def _read_and_pack(
         self,
         request: AssembleRequest,
         scopes: Sequence[ReadScope],
         inside: Sequence[Candidate],
+        texts: Texts,
         work: Work,
         meter: Measure,
         stages: Stages,
@@ -178,7 +241,6 @@ class ContextAssembler:
         """
         Read sections in rank order and pack; read the rest only when room is left for it.
         """
-        texts = Texts()
         start, end = 0, first_read(inside, meter.limit)
         while True:
             with stages.timed(Stage.FETCH_SECTIONS):

@@ -35,6 +35,7 @@ class Basis:
     Attributes:
         settled: Dispositions that were decided before packing.
         model_sha256: Hash of the embedding model; "" where none took part.
+        reranker: Identity of the reranker; "" where none took part.
     """
 
     request: AssembleRequest | PackRequest
@@ -44,6 +45,7 @@ class Basis:
     settled: Mapping[CandidateId, Disposition]
     index_versions: tuple[IndexVersion, ...]
     model_sha256: str
+    reranker: str = ""
     degradations: tuple[Degradation, ...] = ()
 
 
@@ -84,6 +86,7 @@ def fingerprint(basis: Basis, measure: Measure) -> str:
         basis.profile.sha256,
         measure.counter.sha256,
         basis.model_sha256,
+        basis.reranker,
     )
     return _sha256(repr(parts))
 

@@ -22,6 +22,7 @@ Our error tree:
   x Unavailable
     + IndexUnavailable
     + EmbedderUnavailable
+    + RerankerUnavailable
     + IndexBehind
   x Overloaded
   x DeadlineExceeded
@@ -30,6 +31,8 @@ Our error tree:
 """
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 
 class ContextAssemblerError(Exception):
@@ -154,10 +157,12 @@ class NotFound(ContextAssemblerError):
     Something the request names does not exist here.
     """
 
-    def __init__(self, kind: str, name: str, known: tuple[str, ...] = ()) -> None:
+    kind: ClassVar[str]
+
+    def __init__(self, name: str, known: tuple[str, ...] = ()) -> None:
         there = f"; there are: {', '.join(known)}" if known else ""
-        super().__init__(f"{kind} {name!r} is not known{there}")
-        self.kind, self.name, self.known = kind, name, known
+        super().__init__(f"{self.kind} {name!r} is not known{there}")
+        self.name, self.known = name, known
 
     @property
     def facts(self) -> dict[str, str]:
@@ -172,8 +177,7 @@ class IndexUnknown(NotFound):
     No index has this name.
     """
 
-    def __init__(self, name: str, known: tuple[str, ...] = ()) -> None:
-        super().__init__("index", name, known)
+    kind = "index"
 
 
 class TokenizerUnknown(NotFound):
@@ -181,8 +185,7 @@ class TokenizerUnknown(NotFound):
     No tokenizer file has this name; there is never a silent substitute.
     """
 
-    def __init__(self, name: str, known: tuple[str, ...] = ()) -> None:
-        super().__init__("tokenizer", name, known)
+    kind = "tokenizer"
 
 
 class ProfileUnknown(NotFound):
@@ -190,8 +193,7 @@ class ProfileUnknown(NotFound):
     No profile has this name.
     """
 
-    def __init__(self, name: str, known: tuple[str, ...] = ()) -> None:
-        super().__init__("profile", name, known)
+    kind = "profile"
 
 
 class SourceUnknown(NotFound):
@@ -199,8 +201,7 @@ class SourceUnknown(NotFound):
     No source with this id is visible in the scope.
     """
 
-    def __init__(self, name: str) -> None:
-        super().__init__("source", name)
+    kind = "source"
 
 
 class VersionUnknown(NotFound):
@@ -208,8 +209,7 @@ class VersionUnknown(NotFound):
     A pinned version was never published.
     """
 
-    def __init__(self, name: str, known: tuple[str, ...] = ()) -> None:
-        super().__init__("version", name, known)
+    kind = "version"
 
 
 class VersionGone(NotFound):
@@ -217,8 +217,7 @@ class VersionGone(NotFound):
     The version or revision existed and was collected, purged or replaced.
     """
 
-    def __init__(self, name: str, known: tuple[str, ...] = ()) -> None:
-        super().__init__("version", name, known)
+    kind = "version"
 
 
 class IndexUnusable(ContextAssemblerError):
@@ -269,6 +268,12 @@ class IndexUnavailable(Unavailable):
 class EmbedderUnavailable(Unavailable):
     """
     The embedding model could not be asked.
+    """
+
+
+class RerankerUnavailable(Unavailable):
+    """
+    The reranker could not be asked.
     """
 
 

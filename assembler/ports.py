@@ -201,6 +201,25 @@ class Embedder(Protocol):
         ...
 
 
+class Reranker(Protocol):
+    """
+    Scores texts by how well they answer a query.
+    """
+
+    @property
+    def identity(self) -> str:
+        """
+        Return which model this is; a part of fingerprints.
+        """
+        ...
+
+    async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """
+        Return one score per text, higher is better, or raise `RerankerUnavailable`.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
     """

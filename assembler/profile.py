@@ -21,6 +21,9 @@ class Profile:
         section_best: Weight of the best chunk score in the section.
         price: Part of the best score that a hundred tokens must buy under `fill` AUTO.
         section_limit: Most sections read per request unless the request says otherwise.
+        rerank: Whether candidates are reranked unless the request says otherwise.
+        rerank_weight: Part of a reranked candidate's score that the reranker decides, 0 to 1.
+        rerank_limit: Most candidates that are reranked.
     """
 
     name: str
@@ -31,6 +34,9 @@ class Profile:
     section_best: float = 0.4
     price: float = 0.3
     section_limit: int = 100
+    rerank: bool = False
+    rerank_weight: float = 0.5
+    rerank_limit: int = 50
 
     @property
     def sha256(self) -> str:

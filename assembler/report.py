@@ -86,12 +86,13 @@ class Signal(enum.Enum):
     SECTION = "section"
     SECTION_BEST = "section_best"
     CALLER = "caller"
+    RERANK = "rerank"
 
 
 @dataclass(frozen=True, slots=True)
 class SignalScore:
     """
-    One signal's value for a candidate: raw for DENSE (cosine), BM25 and CALLER, else weighted.
+    One signal's value for a candidate: weighted, but raw for DENSE (cosine), BM25, CALLER, RERANK.
     """
 
     signal: Signal

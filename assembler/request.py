@@ -185,6 +185,7 @@ class Retrieval:
         section_limit: Most sections read; None takes the profile's.
         max_source_share: Most of the context limit that one source may take, in (0, 1].
         min_similarity: Least raw cosine; candidates that only BM25 knows pass.
+        rerank: Whether candidates are scored again by a cross-encoder; None takes the profile's.
     """
 
     chunk_limit: int = 100
@@ -192,6 +193,7 @@ class Retrieval:
     max_source_share: float = 1.0
     min_similarity: float | None = None
     mode: RetrievalMode = RetrievalMode.HYBRID
+    rerank: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

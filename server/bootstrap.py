@@ -20,6 +20,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 from prometheus_client import CollectorRegistry, disable_created_metrics
 
+from adapters.cross_encoder import CrossEncoderReranker
 from adapters.edge_index import EdgeIndex
 from adapters.edge_store import EdgeStore
 from adapters.embedder import OnnxEmbedder
@@ -27,10 +28,11 @@ from adapters.qdrant_connection import QdrantServer
 from adapters.qdrant_index import QdrantIndex
 from adapters.qdrant_store import QdrantStore
 from adapters.remote_embedder import RemoteEmbedder
+from adapters.remote_reranker import Dialect, RemoteReranker
 from adapters.store import IndexListing, IndexStore
 from adapters.token_counters import TokenizerFolder
 from assembler.assemble import ContextAssembler
-from assembler.ports import Embedder
+from assembler.ports import Embedder, Reranker
 from assembler.profile import PROFILES
 from server.access import Access
 from server.interceptors import CallInterceptor
@@ -82,7 +84,7 @@ class Service:
 
 def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
     """
-    Return everything wired, with model and tokenizers loaded.
+    Return everything wired, with models and tokenizers loaded.
 
     Raises:
         ContextAssemblerError: A model or tokenizer cannot be loaded; the message says what to do.
@@ -106,6 +108,7 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
             counters=counters,
             profiles=PROFILES,
             clock=time.perf_counter,
+            reranker=make_reranker(settings),
         ),
         catalog=backend.index,
         index=backend.index,
@@ -182,6 +185,24 @@ def make_embedder(settings: Settings) -> Embedder:
         model=settings.embedder_model,
         dimension=settings.embedder_dimension,
         api_key=key.get_secret_value() if key else None,
+    )
+
+
+def make_reranker(settings: Settings) -> Reranker | None:
+    """
+    Return what scores candidates again, loaded; None, the default, where nothing is configured.
+    """
+    if settings.reranker == "none":
+        return None
+    if settings.reranker == "cross_encoder":
+        return CrossEncoderReranker(settings.reranker_model, threads=settings.embed_threads)
+    key = settings.reranker_api_key
+    return RemoteReranker(
+        settings.reranker_url or "",
+        dialect=Dialect(settings.reranker),
+        model=settings.reranker_model,
+        api_key=key.get_secret_value() if key else None,
+        timeout_seconds=settings.reranker_timeout_seconds,
     )
 
 

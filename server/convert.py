@@ -44,8 +44,9 @@ class _Explain(enum.Enum):
 
 
 class _Rerank(enum.Enum):
-    OFF = "off"
-    ON = "on"
+    OFF = False
+    ON = True
+    UNSET = None
 
 
 def to_assemble_request(
@@ -125,9 +126,6 @@ def _no_continuation(continuation: bytes) -> None:
 def _mode(message: pb.Retrieval) -> RetrievalMode:
     if message.mode == pb.RETRIEVAL_MODE_COARSE_TO_FINE:
         raise FieldNotSupported("retrieval.mode", "COARSE_TO_FINE is not supported yet; use HYBRID")
-    if message.rerank == pb.RERANK_ON:
-        raise FieldNotSupported("retrieval.rerank", "ON is not supported yet; leave it unset")
-    checks.choice(message.rerank, pb.Rerank.DESCRIPTOR, _Rerank, "retrieval.rerank", _Rerank.OFF)
     return checks.choice(
         message.mode,
         pb.RetrievalMode.DESCRIPTOR,
@@ -162,6 +160,9 @@ def _retrieval(message: pb.Retrieval, mode: RetrievalMode) -> Retrieval:
         if message.HasField("min_similarity")
         else None,
         mode=mode,
+        rerank=checks.choice(
+            message.rerank, pb.Rerank.DESCRIPTOR, _Rerank, f"{field}.rerank", _Rerank.UNSET
+        ).value,
     )
 
 

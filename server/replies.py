@@ -25,6 +25,7 @@ from assembler.report import (
     SignalScore,
 )
 from assembler.request import AssembleRequest
+from assembler.rerank import is_wanted
 from assembler.source_text import SourceText
 from assembler.span import Span
 from server.convert_metadata import to_metadata
@@ -180,7 +181,7 @@ def _effective(context: AssembledContext) -> pb.EffectiveSettings:
                 max_source_share=retrieval.max_source_share,
                 min_similarity=retrieval.min_similarity,
                 mode=number_of(retrieval.mode, pb.RetrievalMode.DESCRIPTOR),
-                rerank=pb.RERANK_OFF,
+                rerank=pb.RERANK_ON if is_wanted(request, context.profile) else pb.RERANK_OFF,
             )
         )
         effective.expansion.CopyFrom(

@@ -65,6 +65,23 @@ class Settings(BaseSettings):
     embed_threads: int = Field(default=2, ge=1)
     """Threads of one forward pass."""
 
+    reranker: Literal["none", "cross_encoder", "tei", "cohere"] = "none"
+    """What `retrieval.rerank` asks: nothing, a sentence-transformers CrossEncoder in this process
+    (needs the optional dependencies `models`), or an endpoint that speaks as
+    text-embeddings-inference or Cohere do."""
+
+    reranker_model: str = ""
+    """The CrossEncoder's name or folder, or the model's name at a Cohere endpoint."""
+
+    reranker_url: str | None = None
+    """Base URL of the endpoint; `/rerank` is appended, for Cohere `/v2/rerank`."""
+
+    reranker_api_key: SecretStr | None = None
+    """API key of that endpoint."""
+
+    reranker_timeout_seconds: float = Field(default=5.0, gt=0)
+    """Longest time of one call to that endpoint."""
+
     tokenizer_dir: Path = Path("var/tokenizers")
     """Folder of the tokenizer files."""
 
@@ -113,13 +130,13 @@ class Settings(BaseSettings):
     log_texts: bool = False
     """Log query texts too; off, no text of a request or document is ever logged."""
 
-    @field_validator("qdrant_url")
+    @field_validator("qdrant_url", "reranker_url")
     @classmethod
     def _url_has_a_host(cls, url: str | None) -> str | None:
         if url is not None:
             parts = urlsplit(url)
             if parts.scheme not in ("http", "https") or not parts.hostname:
-                msg = "must read http(s)://host[:grpc port]"
+                msg = "must read http(s)://host[:port], qdrant_url with the grpc port"
                 raise ValueError(msg)
         return url
 
@@ -127,5 +144,15 @@ class Settings(BaseSettings):
     def _embedder_is_complete(self) -> Settings:
         if self.embedder_url is not None and not self.embedder_model:
             msg = "embedder_url needs embedder_model, the model's name at that endpoint"
+            raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _reranker_is_complete(self) -> Settings:
+        if self.reranker in ("cross_encoder", "cohere") and not self.reranker_model:
+            msg = f"reranker {self.reranker} needs reranker_model, the model's name"
+            raise ValueError(msg)
+        if self.reranker in ("tei", "cohere") and self.reranker_url is None:
+            msg = f"reranker {self.reranker} needs reranker_url, the endpoint's address"
             raise ValueError(msg)
         return self

@@ -63,6 +63,9 @@ TABLE: dict[type[errors.ContextAssemblerError], Row] = {
     errors.EmbedderUnavailable: Row(
         code_pb2.UNAVAILABLE, ErrorReason.ERROR_REASON_EMBEDDER_UNAVAILABLE
     ),
+    errors.RerankerUnavailable: Row(
+        code_pb2.UNAVAILABLE, ErrorReason.ERROR_REASON_RERANKER_UNAVAILABLE
+    ),
     errors.IndexBehind: Row(code_pb2.UNAVAILABLE, ErrorReason.ERROR_REASON_INDEX_BEHIND),
     errors.Overloaded: Row(code_pb2.RESOURCE_EXHAUSTED, ErrorReason.ERROR_REASON_OVERLOADED),
     errors.DeadlineExceeded: Row(

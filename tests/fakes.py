@@ -1,5 +1,6 @@
 """
-Typed fakes of the ports: an index in memory, a counter of words, an embedder of hashes.
+Typed fakes of the ports: an index in memory, a counter of words, an embedder of hashes, a reranker
+of shared words.
 
 They are written for being read and trusted, not for speed; the contract suites hold them to what
 the real adapters do.
@@ -20,6 +21,7 @@ from assembler.errors import (
     IndexUnavailable,
     IndexUnknown,
     IndexUnusable,
+    RerankerUnavailable,
     VersionGone,
 )
 from assembler.filters import Filter
@@ -112,6 +114,39 @@ class FakeEmbedder:
         if progress is not None:
             progress(len(texts))
         return [hash_vector(text, self._identity.dimension) for text in texts]
+
+
+class FakeReranker:
+    """
+    A `Reranker` that counts shared words, or says what it is told to, and remembers what it read.
+    """
+
+    identity = "fake"
+
+    def __init__(
+        self,
+        score: Callable[[str, str], float] | None = None,
+        error: RerankerUnavailable | None = None,
+    ) -> None:
+        self.calls: list[tuple[str, tuple[str, ...]]] = []
+        self._score = score or shared_words
+        self._error = error
+
+    async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """
+        Return one score per text.
+        """
+        self.calls.append((query, tuple(texts)))
+        if self._error is not None:
+            raise self._error
+        return [self._score(query, text) for text in texts]
+
+
+def shared_words(query: str, text: str) -> float:
+    """
+    Return how many of the query's words stand in the text.
+    """
+    return float(len(set(WORD.findall(query)) & set(WORD.findall(text))))
 
 
 class WordCounter:

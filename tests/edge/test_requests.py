@@ -127,10 +127,15 @@ REFUSED: dict[str, tuple[Change, str, str]] = {
         "retrieval.mode",
         "FIELD_NOT_SUPPORTED",
     ),
-    "rerank": (
+    "rerank without a reranker": (
         lambda r: setattr(r.retrieval, "rerank", pb.RERANK_ON),
         "retrieval.rerank",
-        "FIELD_NOT_SUPPORTED",
+        "FIELD_INVALID",
+    ),
+    "unknown rerank": (
+        lambda r: setattr(r.retrieval, "rerank", 99),
+        "retrieval.rerank",
+        "FIELD_INVALID",
     ),
     "continuation": (
         lambda r: setattr(r, "continuation", b"x"),
