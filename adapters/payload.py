@@ -15,6 +15,7 @@ from adapters.payload_keys import (
     BLOCKS,
     BORDER_KINDS,
     BORDER_OFFSETS,
+    CHUNK_KEYS,
     CHUNK_SPANS,
     CONTENT_SHA256,
     END,
@@ -114,6 +115,7 @@ def encode_section(point: SectionPoint) -> dict[str, object]:
         LANGUAGE: section.language,
         FIRST_CHUNK_ORDINAL: section.first_chunk_ordinal,
         CHUNK_SPANS: [edge for span in section.chunk_spans for edge in (span.start, span.end)],
+        CHUNK_KEYS: list(section.chunk_keys),
         BORDER_OFFSETS: [border.offset for border in section.borders],
         BORDER_KINDS: "".join(border.kind.value for border in section.borders),
         BLOCKS: [
@@ -171,6 +173,7 @@ def decode_section(payload: Payload, revision: int = FOREVER) -> Section:
         borders=_borders(payload),
         blocks=_blocks(payload),
         metadata=checked_metadata(payload.get(METADATA, {})),
+        chunk_keys=checked_texts(payload, CHUNK_KEYS) if CHUNK_KEYS in payload else (),
     )
 
 

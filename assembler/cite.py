@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from assembler.expand import Evidence, Parent
+from assembler.expand import Evidence
 from assembler.fill import LEAST_TOKENS
 from assembler.model import MetadataValue, VersionKey
 from assembler.pack import Packed
+from assembler.parent import Parent
 from assembler.passage import Alias
 from assembler.rank import Candidate
 from assembler.render import Block

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assembler.expand import Parent
 from assembler.model import VersionKey
+from assembler.parent import Parent
 from assembler.passage import Alias, Passage
-from assembler.span import Span, trimmed
+from assembler.span import Span
 
 
 def drop_duplicates(passages: Sequence[Passage]) -> tuple[tuple[Passage, ...], tuple[Alias, ...]]:
@@ -37,14 +37,6 @@ def drop_duplicates(passages: Sequence[Passage]) -> tuple[tuple[Passage, ...], t
         if spans:
             kept.append(passage if len(spans) == len(passage.spans) else _only(passage, spans))
     return tuple(kept), tuple(aliases)
-
-
-def visible(parent: Parent, span: Span) -> tuple[Span, str] | None:
-    """
-    Return what of a span would be shown, and its text, or None where it is only white space.
-    """
-    shorter = trimmed(span, parent.section.text, parent.section.span.start)
-    return None if shorter is None else (shorter, parent.section.slice(shorter))
 
 
 def _home(passage: Passage, span: Span) -> Parent:

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from assembler.dedup import visible
-from assembler.expand import Parent
 from assembler.merge import Chosen, carried
+from assembler.parent import Parent
 from assembler.render import Style, frame_of
 from assembler.request import Layout
 from assembler.span import Span, union_of
@@ -23,6 +22,7 @@ class PartCounts:
         self._count = count
         self._layout = layout
         self._known: dict[str, int] = {}
+        self._overheads: dict[tuple[str, ...], int] = {}
         self._gap = self.of(Style().gap_in_line)
 
     def of(self, text: str) -> int:
@@ -38,8 +38,12 @@ class PartCounts:
         """
         Return the tokens of a block's marker, heading and separator.
         """
-        opening, closing = frame_of(parent.section, self._layout)
-        return self.of(opening) + self.of(closing)
+        path = parent.section.heading_path
+        tokens = self._overheads.get(path)
+        if tokens is None:
+            opening, closing = frame_of(parent.section, self._layout)
+            tokens = self._overheads[path] = self.of(opening) + self.of(closing)
+        return tokens
 
     def cost(self, parent: Parent, span: Span, home: Chosen | None) -> int:
         """
@@ -58,7 +62,7 @@ class PartCounts:
         return max(fresh + self._gap * (len(after) - len(home.joined)), 0)
 
     def _text(self, parent: Parent, span: Span) -> int:
-        shown = visible(parent, span)
+        shown = parent.visible(span)
         return 0 if shown is None else self.of(shown[1])
 
 

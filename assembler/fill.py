@@ -1,69 +1,26 @@
 """
-Choose evidence and growth under a limit of estimated tokens.
-
-Nothing here stops at the first misfit: what does not fit is stepped down and else skipped.
+What is chosen so far under a limit of estimated tokens, and what may still be.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from assembler.dedup import visible
 from assembler.estimate import PartCounts
-from assembler.expand import Evidence, Parent
 from assembler.merge import Chosen, carried
 from assembler.model import VersionKey
+from assembler.parent import Parent
 from assembler.passage import Alias
-from assembler.profile import Profile
 from assembler.report import Disposition, Note
-from assembler.request import Fill, Target
+from assembler.request import Fill
+from assembler.rules import Rules
 from assembler.span import Span, covers
-
-PRICED_TOKENS = 100
-"""A profile's price is the part of the best score that so many tokens must buy."""
-
-NO_LIMIT = 2**62
-"""Estimates may pass the limit where they are known to be too high; only full counts may not."""
 
 LEAST_TOKENS = 16
 """No step is expected to cost less; below what so many tokens must buy nothing is tried."""
 
-
-def no_spans(version: VersionKey) -> tuple[Span, ...]:  # noqa: ARG001 - the shape of `Rules.forbidden`
-    """
-    Return that nothing of a source version stays out.
-    """
-    return ()
-
-
-def share_of(limit: int, share: float) -> int:
-    """
-    Return the tokens that are a share of the limit; the whole of it is no limit of its own.
-    """
-    return int(limit * share) if share < 1.0 else NO_LIMIT
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """
-    What packing obeys, as absolute numbers of tokens.
-
-    Attributes:
-        limit: The request's own limit for the context.
-        source_limit: Most tokens of one source.
-        forbidden: Returns the ranges of a source version that stay out.
-        is_priced_by_token: Whether long units have to be worth more; else each has one price.
-    """
-
-    limit: int
-    source_limit: int
-    targets: Sequence[Target]
-    fill: Fill
-    profile: Profile
-    forbidden: Callable[[VersionKey], tuple[Span, ...]] = no_spans
-    is_priced_by_token: bool = True
+MOST_CHARS_PER_TOKEN = 16
+"""What has more characters per token of the room left is not counted: it cannot fit."""
 
 
 @dataclass(slots=True)
@@ -99,22 +56,6 @@ class Filling:
         if home is None or not covers(home.joined, span):
             self.take(parent, span, self.parts.cost(parent, span, home))
 
-    def choose(self, evidence: Sequence[Evidence]) -> None:
-        """
-        Choose from evidence, best first; what every target is promised at least goes first.
-        """
-        self.best_score = max((item.candidate.score for item in evidence), default=0.0)
-        for number, target in enumerate(self.rules.targets):
-            if target.min_context_tokens:
-                for item in evidence:
-                    if self._by_target.get(number, 0) >= target.min_context_tokens:
-                        break
-                    if item.candidate.target == number:
-                        self._consider(item)
-        for item in evidence:
-            if not self._is_in(item):
-                self._consider(item)
-
     def home(self, parent: Parent) -> Chosen | None:
         """
         Return what is chosen in a section.
@@ -135,7 +76,7 @@ class Filling:
         source = _source(parent)
         self._by_source[source] = self._by_source.get(source, 0) + cost
         self._by_target[parent.target] = self._by_target.get(parent.target, 0) + cost
-        shown = visible(parent, span)
+        shown = parent.visible(span)
         if shown is not None:
             self._texts.setdefault(shown[1], (parent.version, shown[0]))
         return home
@@ -158,7 +99,7 @@ class Filling:
         """
         Return the equal text of another source version that is chosen already, or None.
         """
-        shown = visible(parent, span)
+        shown = parent.visible(span)
         if shown is None:
             return None
         version, kept = self._texts.get(shown[1], (parent.version, shown[0]))
@@ -169,31 +110,42 @@ class Filling:
         Return whether a span, with what it carries, shares text with what the caller excluded.
         """
         barred = self.rules.forbidden(parent.version)
+        if not barred:
+            return False
         shown = (span, *carried(parent, (span,)))
         return any(one.overlaps(other) for one in shown for other in barred)
 
     def conflicts(self, parent: Parent, span: Span) -> bool:
         """
         Return whether another text is chosen for a part of the same range of the same version.
+
+        Sections partition a text; only parents made of chunks' own texts can overlap another.
         """
-        shown = (span, *carried(parent, (span,)))
-        return any(
-            one.overlaps(other)
+        others = [
+            home
             for home in self._by_version.get(parent.version, ())
-            if home.parent.section.key != parent.section.key
-            for one in shown
-            for other in home.joined
-        )
+            if home.parent is not parent
+            and home.parent.section.span.overlaps(parent.section.span)
+            and home.parent.section.key != parent.section.key
+        ]
+        if not others:
+            return False
+        shown = (span, *carried(parent, (span,)))
+        return any(one.overlaps(other) for home in others for one in shown for other in home.joined)
 
     def is_worth(self, score: float, cost: int) -> bool:
         """
-        Return whether a score pays for so many tokens under the profile's price.
+        Return whether a score pays for so many tokens.
         """
-        if self.rules.fill is Fill.FULL or self.best_score <= 0.0:
+        return self.rules.pays(score, cost, self.best_score)
+
+    def pays_for(self, score: float, parent: Parent, span: Span) -> bool:
+        """
+        Return whether a score pays for the tokens of a span; under `fill` FULL nothing is counted.
+        """
+        if self.rules.fill is Fill.FULL:
             return True
-        if not self.rules.is_priced_by_token:
-            cost = PRICED_TOKENS
-        return score * PRICED_TOKENS >= self.rules.profile.price * self.best_score * cost
+        return self.is_worth(score, self.parts.cost(parent, span, self.home(parent)))
 
     def has_room(self, score: float) -> bool:
         """
@@ -201,85 +153,38 @@ class Filling:
         """
         return self.tokens + LEAST_TOKENS <= self.room and self.is_worth(score, LEAST_TOKENS)
 
-    def _consider(self, item: Evidence) -> None:
-        key = item.candidate.identity
-        reason = self._attempt(item, key)
-        if reason is None:
-            self.reasons.pop(key, None)
-        else:
-            self.reasons[key] = reason
-
-    def _attempt(self, item: Evidence, key: tuple[str, str]) -> Disposition | None:
-        parent = item.parent
-        home = self.home(parent)
-        if home is not None and covers(home.joined, item.chunk_span):
-            home.evidence.append(item)
-            return None
-        if not self.is_worth(item.candidate.score, LEAST_TOKENS):
-            return Disposition.UNDER_PRICE
-        chunk_cost = self.parts.cost(parent, item.chunk_span, home)
-        if not self.is_worth(item.candidate.score, chunk_cost):
-            return Disposition.UNDER_PRICE
-        first: Disposition | None = None
-        for rung, span in enumerate(self._rungs(item)):
-            reason = self._step(item, span, home, key, rung)
-            if reason is None or reason is Disposition.DUPLICATE:
-                return reason
-            first = first or reason
-        return first
-
-    def _rungs(self, item: Evidence) -> tuple[Span, ...]:
+    def repeats(self, parent: Parent, span: Span) -> bool:
         """
-        Return the ladder, with the forced piece last where its sentence exceeds the whole limit.
+        Return whether the same text of another place of the same version is chosen already.
         """
-        if item.forced is None or item.forced == item.chunk_span:
-            return item.ladder
-        alone = self.parts.cost(item.parent, item.chunk_span, None)
-        return (*item.ladder, item.forced) if alone > self.rules.limit else item.ladder
+        shown = parent.visible(span)
+        if shown is None:
+            return False
+        version, kept = self._texts.get(shown[1], (None, None))
+        return version == parent.version and kept != shown[0]
 
-    def _step(
-        self, item: Evidence, span: Span, home: Chosen | None, key: tuple[str, str], rung: int
-    ) -> Disposition | None:
-        parent = item.parent
-        reason = self._hindrance(parent, span)
-        if reason is not None:
-            return reason
-        cost = self.parts.cost(parent, span, home)
-        reason = self.refusal(parent, cost)
-        # a part of a chunk is worth less than all of it, though its best sentence is worth more
-        # than its length: no scraps of weak candidates
-        part = min(math.sqrt(span.length / item.chunk_span.length), 1.0)
-        if reason is None and not self.is_worth(item.candidate.score * part, cost):
-            reason = Disposition.UNDER_PRICE
-        if reason is not None:
-            return reason
-        taken = self.take(parent, span, cost)
-        taken.evidence.append(item)
-        notes = [Note.STEPPED_DOWN] if rung else []
-        if parent.is_cut(span):
-            notes.append(Note.CUT)
-        if notes:
-            self.stepped_down[key] = tuple(notes)
-        taken.notes.update(dict.fromkeys((*item.notes, *notes)))
-        return None
-
-    def _hindrance(self, parent: Parent, span: Span) -> Disposition | None:
+    def is_too_long(self, span: Span) -> bool:
         """
-        Return why a span cannot be shown, whatever it costs; an equal text is noted as an alias.
+        Return whether a span is far too long for the room, which needs no count.
         """
-        if self.is_barred(parent, span):
-            return Disposition.EXCLUDED
-        if self.conflicts(parent, span) or visible(parent, span) is None:
-            return Disposition.INVALID
-        alias = self.twin(parent, span)
-        if alias is None:
-            return None
-        self.aliases.append(alias)
-        return Disposition.DUPLICATE
+        least = span.length // MOST_CHARS_PER_TOKEN
+        if least <= self.room - self.tokens:
+            return False
+        self.cheapest_skipped = min(least, self.cheapest_skipped or least)
+        return True
 
-    def _is_in(self, item: Evidence) -> bool:
-        home = self.home(item.parent)
-        return home is not None and any(one is item for one in home.evidence)
+    def is_hopeless(self, score: float) -> bool:
+        """
+        Return whether a score buys not even the least that a step can cost.
+        """
+        return not self.is_worth(score, LEAST_TOKENS)
+
+    def promised(self, target: int) -> int:
+        """
+        Return the tokens that a target is still owed.
+        """
+        least = self.rules.targets[target].min_context_tokens or 0
+        return max(least - self._by_target.get(target, 0), 0)
 
 
 def _source(parent: Parent) -> tuple[str, str, str]:

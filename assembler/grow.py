@@ -1,85 +1,69 @@
 """
-Grow chosen passages towards their whole sections with what room is left.
+Growth: the chunks beside evidence, in its sections, that are no candidates or were not chosen.
 
-Growth never removes, shrinks or reorders chosen evidence; each step adds a neighbouring chunk.
+Each is worth its own fused score or, where it has none, what its neighbours, its section and its
+document are worth. Growth comes after all evidence and takes nothing from it.
 """
 
 from __future__ import annotations
 
-import heapq
-import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from assembler.expand import Parent
-from assembler.fill import Filling
+from assembler.expand import Evidence
 from assembler.model import VersionKey
-from assembler.report import Note
-from assembler.span import Span, covers
+from assembler.parent import Parent
+from assembler.rank import SCORE_DIGITS, Support
+from assembler.span import Span
 
 Scores = Mapping[tuple[VersionKey, int], float]
 """Fused score by source version and chunk ordinal."""
 
 
-def grow(filling: Filling, scores: Scores) -> None:
+@dataclass(frozen=True, slots=True)
+class Growth:
     """
-    Take growth steps, the best value per token first, until none is worth its price or fits.
+    A chunk that a passage of its section can grow by.
 
-    The value of a step is the neighbour's own fused score or, where no search returned it, the
-    profile's neighbour weight times the value of the chunk beside it.
+    Attributes:
+        own: The chunk's own span.
+        span: The same with the whole sentences that it begins or ends in.
     """
-    queue: list[tuple[float, str, int, int, int, Parent, float]] = []
-    serial = itertools.count()
 
-    def offer(parent: Parent, index: int, step: int, beside: float) -> None:
-        spans = parent.section.chunk_spans
-        while 0 <= index < len(spans):
-            home = filling.home(parent)
-            value = scores.get((parent.version, parent.section.first_chunk_ordinal + index))
-            if value is None:
-                value = filling.rules.profile.neighbour * beside
-            if home is None or not covers(home.joined, spans[index]):
-                cost = max(filling.parts.cost(parent, spans[index], home), 1)
-                order = (-value / cost, parent.section.key, index, step, next(serial))
-                heapq.heappush(queue, (*order, parent, value))
-                return
-            index, beside = index + step, value
-
-    for home in sorted(filling.chosen.values(), key=lambda one: one.parent.section.key):
-        if not home.evidence:
-            continue
-        beside = home.evidence[0].candidate.score
-        shown = [
-            index
-            for index, span in enumerate(home.parent.section.chunk_spans)
-            if any(span.overlaps(other) for other in home.spans)
-        ]
-        for index in shown:
-            value = scores.get(
-                (home.parent.version, home.parent.section.first_chunk_ordinal + index), beside
-            )
-            offer(home.parent, index + 1, 1, value)
-            offer(home.parent, index - 1, -1, value)
-
-    while queue:
-        _, _, index, step, _, parent, value = heapq.heappop(queue)
-        span = parent.completed(parent.section.chunk_spans[index])
-        if _grown(filling, parent, span, value):
-            offer(parent, index + step, step, value)
+    parent: Parent
+    own: Span
+    span: Span
+    score: float
 
 
-def _grown(filling: Filling, parent: Parent, span: Span, value: float) -> bool:
+def growth(evidence: Sequence[Evidence], scores: Scores, support: Support) -> tuple[Growth, ...]:
     """
-    Return whether the span is shown now.
+    Return the chunks of the evidence's sections that are no evidence themselves, best first.
+
+    Equal ones are ordered by section and by how near they are to its evidence.
+
+    Args:
+        evidence: Best first.
+        scores: Of candidates, also those that packing was not given.
+        support: What chunks that no search returned are worth.
     """
-    home = filling.home(parent)
-    if home is not None and covers(home.joined, span):
-        return True
-    if filling.is_barred(parent, span) or filling.conflicts(parent, span):
-        return False
-    if filling.twin(parent, span) is not None:
-        return False
-    cost = filling.parts.cost(parent, span, home)
-    if not filling.is_worth(value, cost) or filling.refusal(parent, cost) is not None:
-        return False
-    filling.take(parent, span, cost).notes[Note.GROWN] = None
-    return True
+    shown: dict[tuple[str, str], tuple[Parent, set[Span]]] = {}
+    for item in evidence:
+        home = (item.candidate.index, item.parent.section.key)
+        shown.setdefault(home, (item.parent, set()))[1].add(item.candidate.chunk.span)
+    found: list[tuple[float, str, int, int, Growth]] = []
+    for home, (parent, spans) in shown.items():
+        section = parent.section
+        places = [index for index, span in enumerate(section.chunk_spans) if span in spans]
+        for index, span in enumerate(section.chunk_spans):
+            if span in spans:
+                continue
+            ordinal = section.first_chunk_ordinal + index
+            score = scores.get((parent.version, ordinal))
+            if score is None:
+                score, _ = support.implied(parent.version, home, ordinal)
+            near = min((abs(index - place) for place in places), default=index)
+            step = Growth(parent, span, parent.completed(span), score)
+            found.append((-round(score, SCORE_DIGITS), section.key, near, index, step))
+    found.sort(key=lambda entry: entry[:4])
+    return tuple(entry[4] for entry in found)

@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from assembler.expand import Evidence, Parent
+from assembler.expand import Evidence
 from assembler.model import VersionKey
+from assembler.parent import Parent
 from assembler.passage import Passage
 from assembler.report import Note
 from assembler.span import Span, covers, trimmed, union_of
@@ -21,13 +22,13 @@ class Chosen:
 
     Attributes:
         spans: Joined spans of evidence, growth and pinned text.
-        leads: Spans carried along: header rows, lead-ins, fences.
+        joined: Everything shown, with what is carried along: header rows, lead-ins, fences.
         evidence: Evidence shown here, in the order it was chosen.
     """
 
     parent: Parent
     spans: tuple[Span, ...] = ()
-    leads: tuple[Span, ...] = ()
+    joined: tuple[Span, ...] = ()
     evidence: list[Evidence] = field(default_factory=list)
     notes: dict[Note, None] = field(default_factory=dict)
 
@@ -36,20 +37,15 @@ class Chosen:
         Choose one more span, and what a part of a block carries with it.
         """
         self.spans = union_of((*self.spans, span))
-        self.leads = carried(self.parent, self.spans)
-
-    @property
-    def joined(self) -> tuple[Span, ...]:
-        """
-        Return everything shown of the section.
-        """
-        return union_of((*self.spans, *self.leads))
+        self.joined = union_of((*self.spans, *carried(self.parent, self.spans)))
 
 
 def carried(parent: Parent, spans: tuple[Span, ...]) -> tuple[Span, ...]:
     """
     Return the leads of the blocks that the spans show a part of without their lead.
     """
+    if not parent.section.blocks:
+        return ()
     return tuple(
         block.lead
         for block in parent.section.blocks

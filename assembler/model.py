@@ -189,6 +189,7 @@ class Section:
     Attributes:
         span: Its range in the source text; all offsets below count in the source text too.
         chunk_spans: The spans of its chunks, in order.
+        chunk_keys: Their keys; none where only their spans are known.
         borders: Where it may be cut inside, in order.
     """
 
@@ -208,6 +209,7 @@ class Section:
     borders: tuple[Border, ...]
     blocks: tuple[Block, ...] = ()
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
+    chunk_keys: tuple[str, ...] = ()
 
     def slice(self, span: Span) -> str:
         """

@@ -8,20 +8,24 @@ starts again; where estimates were too high, the room grows once more. Both are 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from assembler.budget import Measure
+from assembler.choose import choose
 from assembler.dedup import drop_duplicates
 from assembler.errors import MustIncludeTooLarge
 from assembler.estimate import PartCounts
-from assembler.expand import Evidence, Parent
-from assembler.fill import Filling, Rules
-from assembler.grow import Scores, grow
+from assembler.expand import Evidence
+from assembler.fill import Filling
+from assembler.grow import Growth, Scores, growth
 from assembler.merge import merge
 from assembler.order import order
+from assembler.parent import Parent
 from assembler.passage import Alias, Passage
+from assembler.rank import Support
 from assembler.render import Rendered, render
-from assembler.request import ExpansionMode, Layout
+from assembler.request import Layout
+from assembler.rules import Rules
 from assembler.span import Span
 
 MOST_REPAIRS = 8
@@ -65,17 +69,24 @@ class Work:
     Everything that packing starts from.
 
     Attributes:
-        scores: Fused scores by place, for the value of growth steps.
-        may_grow: Whether time is left for growth.
+        evidence: Best first.
+        scores: Fused scores by place, of all candidates.
+        support: What chunks beside them are worth; None where passages are not to grow.
     """
 
     evidence: Sequence[Evidence]
     pinned: Sequence[Pinned]
-    scores: Scores
     rules: Rules
     layout: Layout
-    mode: ExpansionMode
-    may_grow: bool = True
+    scores: Scores = field(default_factory=dict)
+    support: Support | None = None
+
+    @property
+    def growth(self) -> tuple[Growth, ...]:
+        """
+        Return what passages can grow by.
+        """
+        return () if self.support is None else growth(self.evidence, self.scores, self.support)
 
 
 def pack(work: Work, measure: Measure) -> Packed:
@@ -86,11 +97,12 @@ def pack(work: Work, measure: Measure) -> Packed:
         MustIncludeTooLarge: The pinned spans alone do not fit.
     """
     parts = PartCounts(measure.counter.count, work.layout)
+    beside = work.growth
     room = measure.limit
     best: Packed | None = None
     corrections = 0
     for _ in range(MOST_REPAIRS + 1):
-        packed = _attempt(work, parts, room, measure)
+        packed = _attempt(work, beside, parts, room, measure)
         corrections += abs(packed.tokens - packed.filling.tokens)
         over = packed.tokens - measure.limit
         if over > 0:
@@ -113,13 +125,13 @@ def pack(work: Work, measure: Measure) -> Packed:
     )
 
 
-def _attempt(work: Work, parts: PartCounts, room: int, measure: Measure) -> Packed:
+def _attempt(
+    work: Work, beside: Sequence[Growth], parts: PartCounts, room: int, measure: Measure
+) -> Packed:
     filling = Filling(parts, work.rules, room)
     for pin in work.pinned:
         filling.pin(pin.parent, pin.span)
-    filling.choose(work.evidence)
-    if work.mode is ExpansionMode.AUTO and work.may_grow:
-        grow(filling, work.scores)
+    choose(filling, work.evidence, beside)
     return _rendered(filling, work, measure)
 
 
@@ -147,5 +159,5 @@ def _pins_alone(work: Work, parts: PartCounts, measure: Measure) -> Packed:
     pinned = _rendered(filling, work, measure)
     if pinned.tokens > measure.limit:
         raise MustIncludeTooLarge(needed=pinned.tokens, limit=measure.limit)
-    filling.choose(work.evidence)
+    choose(filling, work.evidence)
     return pinned

@@ -9,15 +9,16 @@ from collections.abc import Sequence
 
 from assembler.conclude import Basis
 from assembler.errors import InvalidRequest
-from assembler.expand import Evidence, Parent
-from assembler.fill import Rules, share_of
+from assembler.expand import Evidence
 from assembler.model import Chunk, Provenance, Section, VersionKey
 from assembler.pack import Work
+from assembler.parent import Parent
 from assembler.profile import Profile
 from assembler.rank import Candidate
 from assembler.rebuild import Piece, rebuild
 from assembler.report import Signal, SignalScore
-from assembler.request import ExpansionMode, GivenPassage, PackRequest, Target
+from assembler.request import GivenPassage, PackRequest, Target
+from assembler.rules import Rules, share_of
 from assembler.scope import IndexVersion
 from assembler.span import Span
 
@@ -49,7 +50,6 @@ def given_work(request: PackRequest, limit: int, profile: Profile) -> tuple[Work
     work = Work(
         evidence=evidence,
         pinned=(),
-        scores={},
         rules=Rules(
             limit=limit,
             source_limit=share_of(limit, request.max_source_share),
@@ -59,7 +59,6 @@ def given_work(request: PackRequest, limit: int, profile: Profile) -> tuple[Work
             is_priced_by_token=False,
         ),
         layout=request.layout,
-        mode=ExpansionMode.CHUNK,
     )
     basis = Basis(
         request=request,
@@ -170,6 +169,7 @@ def _evidence(
         rank=rank,
         target=0,
         index=GIVEN,
+        version=home.version,
         chunk=Chunk(
             key=f"passages[{number}]",
             provenance=_provenance(passage, home.version.content_sha256),

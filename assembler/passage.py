@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assembler.expand import Evidence, Parent
+from assembler.expand import Evidence
 from assembler.model import VersionKey
+from assembler.parent import Parent
 from assembler.report import Note
 from assembler.span import Span
 

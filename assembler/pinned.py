@@ -7,9 +7,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from assembler.errors import InvalidRequest
-from assembler.expand import Parent, mismatch, orphan
+from assembler.expand import mismatch
 from assembler.model import Chunk, Section, VersionKey
+from assembler.orphans import orphan
 from assembler.pack import Pinned
+from assembler.parent import Parent
 from assembler.ports import SourceRow
 from assembler.rank import version_key
 from assembler.request import SourceRange

@@ -19,7 +19,9 @@ class Profile:
         neighbour: Part of each direct neighbour's score that a chunk gains.
         section: Weight of the section's own BM25 score.
         section_best: Weight of the best chunk score in the section.
-        price: Part of the best score that a hundred tokens must buy under `fill` AUTO.
+        document: Weight of the document's best section: the mean of the two scores above.
+        price: Part of the best score that a chunk of up to 150 tokens must be worth under `fill`
+            AUTO, and longer ones in proportion.
         section_limit: Most sections read per request unless the request says otherwise.
         rerank: Whether candidates are reranked unless the request says otherwise.
         rerank_weight: Part of a reranked candidate's score that the reranker decides, 0 to 1.
@@ -30,9 +32,10 @@ class Profile:
     dense: float = 0.6
     bm25: float = 0.4
     neighbour: float = 0.25
-    section: float = 0.4
-    section_best: float = 0.4
-    price: float = 0.3
+    section: float = 0.5
+    section_best: float = 0.5
+    document: float = 0.5
+    price: float = 0.34
     section_limit: int = 100
     rerank: bool = False
     rerank_weight: float = 0.5

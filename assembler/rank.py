@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from assembler.model import Chunk, Hit, SectionHit, VersionKey
 from assembler.profile import Profile
@@ -39,12 +40,14 @@ class Candidate:
 
     Attributes:
         rank: 0-based, 0 is best.
+        version: The source version that the chunk's span counts in.
         cosine: Highest raw cosine of any query, None where no vector search returned the chunk.
     """
 
     rank: int
     target: int
     index: str
+    version: VersionKey
     chunk: Chunk
     score: float
     scores: tuple[SignalScore, ...]
@@ -58,18 +61,60 @@ class Candidate:
         """
         return self.index, self.chunk.key
 
-    @property
-    def version(self) -> VersionKey:
+
+Around: TypeAlias = tuple[float, float, float]
+"""Weighted support of a section's BM25 score, of its best chunk, and of its document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """
+    What a chunk gains from what was found around it: in its neighbours, section and document.
+
+    Attributes:
+        own: Fused score of the searches alone, by source version and chunk ordinal.
+        around: Weighted support of the section and its document, by index name and section key.
+        neighbour: Part of each direct neighbour's own score that a chunk gains.
+    """
+
+    own: Mapping[tuple[VersionKey, int], float]
+    around: Mapping[tuple[str, str], Around]
+    neighbour: float
+
+    def beside(self, version: VersionKey, ordinal: int) -> float:
         """
-        Return the source version that the chunk's span counts in.
+        Return what a chunk gains from its two neighbours.
         """
-        return version_key(self.index, self.chunk)
+        own = self.own
+        before, after = own.get((version, ordinal - 1), 0.0), own.get((version, ordinal + 1), 0.0)
+        return self.neighbour * (before + after)
+
+    def implied(
+        self, version: VersionKey, home: tuple[str, str], ordinal: int
+    ) -> tuple[float, tuple[SignalScore, ...]]:
+        """
+        Return the score of a chunk that no search returned, and its parts: support is all it has.
+        """
+        beside, around = self.beside(version, ordinal), self.around.get(home, (0.0, 0.0, 0.0))
+        score = beside + sum(around)
+        return score, _signals(score, None, None, (beside, *around))
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """
+    Candidates, best first, and what the chunks beside them are worth.
+    """
+
+    candidates: tuple[Candidate, ...]
+    support: Support
 
 
 @dataclass(slots=True)
 class _Tally:
     target: int
     chunk: Chunk
+    version: VersionKey
     base: float = 0.0
     cosine: float | None = None
     bm25: float | None = None
@@ -91,7 +136,7 @@ def rank(
     query_weights: Sequence[float],
     target_weights: Sequence[float],
     profile: Profile,
-) -> tuple[Candidate, ...]:
+) -> Ranking:
     """
     Return every distinct chunk of the searches, best first; ties are decided by index and key.
 
@@ -126,21 +171,7 @@ def rank(
             for section_hit in one.sections:
                 key = (index, section_hit.section_key)
                 sections[key] = sections.get(key, 0.0) + factor * section(section_hit.score)
-    scored = _supported(tallies, sections, profile)
-    scored.sort(key=lambda entry: (-round(entry[1], SCORE_DIGITS), entry[0]))
-    return tuple(
-        Candidate(
-            rank=position,
-            target=tallies[key].target,
-            index=key[0],
-            chunk=tallies[key].chunk,
-            score=score,
-            scores=scores,
-            queries=tuple(sorted(tallies[key].queries)),
-            cosine=tallies[key].cosine,
-        )
-        for position, (key, score, scores) in enumerate(scored)
-    )
+    return _supported(tallies, sections, profile)
 
 
 def _by_query(found: Sequence[Found]) -> Mapping[int, list[Found]]:
@@ -167,7 +198,10 @@ class _Scale:
 
 
 def _tally(tallies: dict[tuple[str, str], _Tally], index: str, one: Found, hit: Hit) -> _Tally:
-    tally = tallies.setdefault((index, hit.chunk.key), _Tally(one.target, hit.chunk))
+    key = (index, hit.chunk.key)
+    tally = tallies.get(key)
+    if tally is None:
+        tally = tallies[key] = _Tally(one.target, hit.chunk, version_key(index, hit.chunk))
     tally.queries.add(one.query)
     return tally
 
@@ -176,35 +210,62 @@ def _supported(
     tallies: Mapping[tuple[str, str], _Tally],
     sections: Mapping[tuple[str, str], float],
     profile: Profile,
-) -> list[tuple[tuple[str, str], float, tuple[SignalScore, ...]]]:
-    by_place = {
-        (version_key(index, tally.chunk), tally.chunk.ordinal): tally.base
-        for (index, _), tally in tallies.items()
-    }
+) -> Ranking:
+    own: dict[tuple[VersionKey, int], float] = {}
     best: dict[tuple[str, str], float] = {}
+    versions: dict[tuple[str, str], VersionKey] = {}
     for (index, _), tally in tallies.items():
         home = (index, tally.chunk.section_key)
+        own[tally.version, tally.chunk.ordinal] = tally.base
         best[home] = max(best.get(home, 0.0), tally.base)
+        versions[home] = tally.version
+    of_document: dict[VersionKey, float] = {}
+    for home, version in versions.items():
+        whole = (sections.get(home, 0.0) + best[home]) / 2
+        of_document[version] = max(of_document.get(version, 0.0), whole)
+    around = {
+        home: (
+            profile.section * sections.get(home, 0.0),
+            profile.section_best * best[home],
+            profile.document * of_document[version],
+        )
+        for home, version in versions.items()
+    }
+    support = Support(own, around, profile.neighbour)
     scored = []
     for key, tally in tallies.items():
-        version, ordinal = version_key(key[0], tally.chunk), tally.chunk.ordinal
         home = (key[0], tally.chunk.section_key)
-        beside = by_place.get((version, ordinal - 1), 0.0) + by_place.get(
-            (version, ordinal + 1), 0.0
+        neighbour = support.beside(tally.version, tally.chunk.ordinal)
+        score = tally.base + neighbour + sum(around[home])
+        scored.append((-round(score, SCORE_DIGITS), key, score, (neighbour, *around[home]), tally))
+    scored.sort(key=lambda entry: entry[:2])
+    candidates = tuple(
+        Candidate(
+            rank=position,
+            target=tally.target,
+            index=key[0],
+            version=tally.version,
+            chunk=tally.chunk,
+            score=score,
+            scores=_signals(score, tally.cosine, tally.bm25, gained),
+            queries=tuple(sorted(tally.queries)),
+            cosine=tally.cosine,
         )
-        neighbour = profile.neighbour * beside
-        section = profile.section * sections.get(home, 0.0)
-        section_best = profile.section_best * best[home]
-        score = tally.base + neighbour + section + section_best
-        scores = [SignalScore(Signal.FUSED, score)]
-        if tally.cosine is not None:
-            scores.append(SignalScore(Signal.DENSE, tally.cosine))
-        if tally.bm25 is not None:
-            scores.append(SignalScore(Signal.BM25, tally.bm25))
-        scores += [
-            SignalScore(Signal.NEIGHBOUR, neighbour),
-            SignalScore(Signal.SECTION, section),
-            SignalScore(Signal.SECTION_BEST, section_best),
-        ]
-        scored.append((key, score, tuple(scores)))
-    return scored
+        for position, (_, key, score, gained, tally) in enumerate(scored)
+    )
+    return Ranking(candidates, support)
+
+
+_GAINED = (Signal.NEIGHBOUR, Signal.SECTION, Signal.SECTION_BEST, Signal.DOCUMENT)
+
+
+def _signals(
+    score: float, cosine: float | None, bm25: float | None, gained: Sequence[float]
+) -> tuple[SignalScore, ...]:
+    signals = [SignalScore(Signal.FUSED, score)]
+    if cosine is not None:
+        signals.append(SignalScore(Signal.DENSE, cosine))
+    if bm25 is not None:
+        signals.append(SignalScore(Signal.BM25, bm25))
+    signals += map(SignalScore, _GAINED, gained)
+    return tuple(signals)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from assembler.model import MetadataValue, SourceState, VersionKey
 from assembler.scope import IndexVersion
@@ -85,12 +85,12 @@ class Signal(enum.Enum):
     NEIGHBOUR = "neighbour"
     SECTION = "section"
     SECTION_BEST = "section_best"
+    DOCUMENT = "document"
     CALLER = "caller"
     RERANK = "rerank"
 
 
-@dataclass(frozen=True, slots=True)
-class SignalScore:
+class SignalScore(NamedTuple):
     """
     One signal's value for a candidate: weighted, but raw for DENSE (cosine), BM25, CALLER, RERANK.
     """

@@ -145,6 +145,7 @@ def cut_source(
                 language=language,
                 first_chunk_ordinal=len(drafts),
                 chunk_spans=tuple(one.chunk.span for one in made),
+                chunk_keys=tuple(one.chunk.key for one in made),
                 borders=cutter.within(part.span),
                 blocks=_blocks_in(structure.blocks, part.span),
                 metadata=file.metadata,

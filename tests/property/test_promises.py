@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from assembler.budget import Measure
 from assembler.conclude import Basis, conclude
 from assembler.expand import expand
-from assembler.fill import Rules, share_of
 from assembler.model import Section, VersionKey
 from assembler.pack import Packed, Work, pack
 from assembler.profile import DEFAULT_PROFILE, Profile
+from assembler.rank import Support
 from assembler.report import AssembledContext, Disposition, Note
 from assembler.request import (
     AssembleRequest,
@@ -34,6 +34,7 @@ from assembler.request import (
     Query,
     Target,
 )
+from assembler.rules import Rules, share_of
 from assembler.scope import IndexVersion
 from assembler.span import Span, union_of
 from tests.counters import CharCounter, JoinCounter
@@ -105,7 +106,9 @@ def assembled(
     assert lost == ()
     scores = {(one.version, one.chunk.ordinal): one.score for one in ranked}
     rules = Rules(limit, share_of(limit, source_share), (Target("docs"),), fill, profile)
-    work = Work(evidence, (), scores, rules, layout, expansion.mode)
+    own = {(one.version, one.chunk.ordinal): one.score / 2 for one in ranked}
+    support = Support(own, {}, 0.25) if expansion.mode is ExpansionMode.AUTO else None
+    work = Work(evidence, (), rules, layout, scores, support)
     meter = Measure(counter, limit, 0, None)
     packed = pack(work, meter)
     request = AssembleRequest(

@@ -172,4 +172,4 @@ def test_the_core_imports_the_standard_library_only() -> None:
             for name in names:
                 top = name.partition(".")[0]
                 assert top == "assembler" or top in sys.stdlib_module_names, (path, name)
-    assert awaiting == {"assemble.py", "reads.py", "source_text.py"}
+    assert awaiting == {"assemble.py", "look.py", "reads.py", "source_text.py"}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from assembler.model import Chunk, Provenance, Section
 from assembler.profile import DEFAULT_PROFILE
-from assembler.rank import SCORE_DIGITS, Candidate
+from assembler.rank import SCORE_DIGITS, Candidate, version_key
 from assembler.report import Signal, SignalScore
 from assembler.rerank import Judgement, judged, kept, readable, reranked
 from assembler.span import Span
@@ -28,7 +28,7 @@ def candidate(key: str, rank: int, score: float) -> Candidate:
     number = rank % 2
     chunk = Chunk(key, ORIGIN, "home", CUTS[number], number, sha256(CUTS[number].slice(TEXT)))
     scores = (SignalScore(Signal.FUSED, score), SignalScore(Signal.BM25, 7.0))
-    return Candidate(rank, 0, "docs", chunk, score, scores, (0,), None)
+    return Candidate(rank, 0, "docs", version_key("docs", chunk), chunk, score, scores, (0,), None)
 
 
 def home(*path: str) -> Section:

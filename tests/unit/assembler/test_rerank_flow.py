@@ -31,7 +31,7 @@ def small(tmp_path: Path) -> SmallIndex:
 
 
 def give(small: SmallIndex, reranker: FakeReranker | None) -> None:
-    small.assembler._reranker = reranker
+    small.assembler._look._reranker = reranker
 
 
 def likes(*words: str) -> FakeReranker:

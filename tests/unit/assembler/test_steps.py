@@ -10,27 +10,28 @@ from dataclasses import replace
 import pytest
 
 from assembler.budget import Measure
+from assembler.choose import choose
 from assembler.cite import account
 from assembler.dedup import drop_duplicates
 from assembler.errors import InvalidRequest, MustIncludeTooLarge
 from assembler.estimate import PartCounts
-from assembler.expand import Evidence, Parent, expand, mismatch
-from assembler.fill import Filling, Rules, share_of
-from assembler.grow import grow
+from assembler.expand import Evidence, expand, mismatch
+from assembler.fill import Filling
+from assembler.grow import growth
 from assembler.merge import merge
 from assembler.model import Border, BorderKind, Chunk, Provenance, Section, VersionKey
 from assembler.order import order
 from assembler.pack import Packed, Pinned, Work, pack
+from assembler.parent import Parent
 from assembler.passage import Passage
 from assembler.pinned import pin_chunk, pin_range
 from assembler.ports import SourceRow
 from assembler.profile import DEFAULT_PROFILE
-from assembler.rank import Candidate
+from assembler.rank import Candidate, Support, version_key
 from assembler.render import render
 from assembler.report import Disposition, Note
 from assembler.request import (
     Expansion,
-    ExpansionMode,
     Fill,
     Format,
     Headings,
@@ -38,6 +39,7 @@ from assembler.request import (
     Order,
     Target,
 )
+from assembler.rules import Rules, share_of
 from assembler.scope import IndexVersion, ReadScope, Scope
 from assembler.span import Span, trimmed
 from tests.counters import CharCounter
@@ -45,6 +47,9 @@ from tests.strategies import sha256
 
 LAYOUT = Layout()
 SCOPE = ReadScope("docs", IndexVersion("g", 1), readers_required=False, asked=Scope())
+
+
+NO_SUPPORT = Support({}, {}, 0.25)
 
 
 def parent_of(text: str, *cuts: int, source: str = "a", borders: tuple[Border, ...] = ()) -> Parent:
@@ -82,7 +87,7 @@ def evidence_of(parent: Parent, number: int, rank: int, score: float = 1.0) -> E
     chunk = Chunk(
         f"{origin.source_id}-{number}", origin, parent.section.key, span, number, sha256(text)
     )
-    candidate = Candidate(rank, 0, "docs", chunk, score, (), (0,), None)
+    candidate = Candidate(rank, 0, "docs", version_key("docs", chunk), chunk, score, (), (0,), None)
     found, lost = expand(
         [candidate], {("docs", parent.section.key): parent.section}, {}, Expansion(), []
     )
@@ -101,8 +106,7 @@ def rules(limit: int = 1000) -> Rules:
 
 
 def packed(*evidence: Evidence, limit: int = 1000, pins: tuple[Pinned, ...] = ()) -> Packed:
-    scores = {(e.candidate.version, e.candidate.chunk.ordinal): e.candidate.score for e in evidence}
-    work = Work(evidence, pins, scores, rules(limit), LAYOUT, ExpansionMode.AUTO)
+    work = Work(evidence, pins, rules(limit), LAYOUT, support=NO_SUPPORT)
     return pack(work, Measure(CharCounter(), limit, 0, None))
 
 
@@ -210,7 +214,7 @@ def test_pins_alone_are_the_context_when_nothing_fits_beside_them() -> None:
         def count(self, text: str) -> int:
             return 5 if text == "[1]\nAlpha beta." else len(text) + 50
 
-    work = Work((evidence_of(parent, 1, 0),), (pin,), {}, rules(6), LAYOUT, ExpansionMode.CHUNK)
+    work = Work((evidence_of(parent, 1, 0),), (pin,), rules(6), LAYOUT)
     result = pack(work, Measure(Jumping(), 6, 0, None))
 
     assert result.rendered.text == "[1]\nAlpha beta."
@@ -244,8 +248,8 @@ def test_no_target_takes_more_than_its_part() -> None:
         1000,
     )
 
-    filling.choose([evidence_of(parent, 0, 0), evidence_of(parent, 1, 1)])
-    grow(filling, {})
+    evidence = [evidence_of(parent, 0, 0), evidence_of(parent, 1, 1)]
+    choose(filling, evidence, growth(evidence, {}, NO_SUPPORT))
 
     assert filling.tokens <= 9
     assert set(filling.reasons.values()) == {Disposition.OVER_BUDGET}
@@ -319,9 +323,9 @@ def test_growth_stops_at_what_is_barred_or_shown_elsewhere() -> None:
     twin = parent_of("Zeta. Beta. ", 6, source="b")
     barred = replace(rules(), forbidden=lambda _: (Span(14, 16),))
     filling = Filling(PartCounts(CharCounter().count, LAYOUT), barred, 1000)
-    filling.choose([evidence_of(one, 1, 0), evidence_of(twin, 0, 1)])
+    evidence = [evidence_of(one, 1, 0), evidence_of(twin, 0, 1)]
 
-    grow(filling, {})
+    choose(filling, evidence, growth(evidence, {}, NO_SUPPORT))
 
     assert merge(filling.chosen)[0].spans == (Span(0, 12),)
     assert merge(filling.chosen)[1].spans == (Span(0, 5),)
@@ -365,10 +369,8 @@ def test_too_much_room_is_given_back() -> None:
     work = Work(
         (evidence_of(parent, 0, 0), evidence_of(parent, 1, 1)),
         (),
-        {},
         rules(50),
         LAYOUT,
-        ExpansionMode.CHUNK,
     )
     result = pack(work, Measure(Generous(), 36, 0, None))
 
@@ -434,7 +436,7 @@ def test_barred_evidence_is_excluded() -> None:
     barred = replace(rules(), forbidden=lambda _: (Span(0, 3),))
     filling = Filling(PartCounts(CharCounter().count, LAYOUT), barred, 1000)
 
-    filling.choose([evidence_of(parent, 0, 0)])
+    choose(filling, [evidence_of(parent, 0, 0)])
 
     assert set(filling.reasons.values()) == {Disposition.EXCLUDED}
 
@@ -470,10 +472,8 @@ def told(counter: Told, limit: int, *, is_pinned: bool = False) -> Packed:
     work = Work(
         (second,) if is_pinned else (first, second),
         pins,
-        {},
         rules(limit),
         LAYOUT,
-        ExpansionMode.CHUNK,
     )
     return pack(work, Measure(counter, limit, 0, None))
 
@@ -513,7 +513,7 @@ def test_a_part_that_costs_more_than_it_is_worth_is_not_shown() -> None:
     room = parts.cost(good, first.chunk_span, None) + part
     filling = Filling(parts, priced, room)
 
-    filling.choose([first, second])
+    choose(filling, [first, second])
 
     assert filling.reasons["docs", "w-0"] is Disposition.OVER_BUDGET
     assert [home.parent.version.source_id for home in filling.chosen.values()] == ["b"]

@@ -1,0 +1,179 @@
+"""
+The first half of a request: who may see what, and the candidates in their order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from assembler.errors import ProfileUnknown, QueryTooLong, RerankerUnavailable
+from assembler.ports import Embedder, Reranker, Vector
+from assembler.profile import Profile
+from assembler.rank import Candidate, Support, rank
+from assembler.reads import Reads, Texts, found
+from assembler.report import Degradation, Stage
+from assembler.request import AssembleRequest, RetrievalMode
+from assembler.rerank import judged, readable, reranked
+from assembler.resolve import check_model
+from assembler.scope import ReadScope
+from assembler.stages import Stages
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """
+    What the first half of a request found: who may see what, and the ranked candidates.
+
+    Attributes:
+        reranker: Identity of the reranker, where it took part.
+    """
+
+    scopes: tuple[ReadScope, ...]
+    profile: Profile
+    candidates: tuple[Candidate, ...]
+    support: Support
+    model_sha256: str
+    reranker: str = ""
+    degradations: tuple[Degradation, ...] = ()
+
+
+class Look:
+    """
+    Searches, ranks and, where that is asked for, reranks.
+    """
+
+    def __init__(
+        self,
+        reads: Reads,
+        embedder: Embedder | None,
+        reranker: Reranker | None,
+        profiles: Mapping[str, Profile],
+    ) -> None:
+        self._reads = reads
+        self._embedder = embedder
+        self._reranker = reranker
+        self._profiles = profiles
+
+    @property
+    def has_reranker(self) -> bool:
+        """
+        Return whether requests may ask for reranking.
+        """
+        return self._reranker is not None
+
+    def profile(self, name: str) -> Profile:
+        """
+        Return a profile by its name.
+
+        Raises:
+            ProfileUnknown: There is none.
+        """
+        try:
+            return self._profiles[name]
+        except KeyError:
+            raise ProfileUnknown(name, tuple(sorted(self._profiles))) from None
+
+    async def look(self, request: AssembleRequest, stages: Stages) -> Looked:
+        """
+        Return what is found for a request, best first.
+        """
+        resolved = await asyncio.gather(
+            *(self._reads.resolve(target, number) for number, target in enumerate(request.targets))
+        )
+        states = tuple(state for state, _ in resolved)
+        scopes = tuple(scope for _, scope in resolved)
+        profile = self.profile(request.profile or states[0].profile)
+        uses_vectors = request.retrieval.mode is not RetrievalMode.SPARSE
+        identity = self._embedder.identity if self._embedder and uses_vectors else None
+        if uses_vectors:
+            for number, state in enumerate(states):
+                check_model(request.queries, state, identity, number)
+        with stages.timed(Stage.SEARCH):
+            vectors, text_hits = await asyncio.gather(
+                self._vectors(request, stages), self._reads.search_text(request, scopes)
+            )
+            dense_hits = await self._reads.search_vectors(request, scopes, vectors)
+        with stages.timed(Stage.RANK):
+            ranking = await off_loop(
+                lambda: rank(
+                    found(text_hits, dense_hits),
+                    indexes=[scope.index for scope in scopes],
+                    query_weights=[query.weight for query in request.queries],
+                    target_weights=[target.weight for target in request.targets],
+                    profile=profile,
+                )
+            )
+        return Looked(
+            scopes=scopes,
+            profile=profile,
+            candidates=ranking.candidates,
+            support=ranking.support,
+            model_sha256=identity.sha256 if identity else "",
+        )
+
+    async def _vectors(self, request: AssembleRequest, stages: Stages) -> list[Vector]:
+        if request.retrieval.mode is RetrievalMode.SPARSE:
+            return []
+        missing = [n for n, query in enumerate(request.queries) if query.vector is None]
+        vectors: dict[int, Vector] = {
+            n: query.vector.values for n, query in enumerate(request.queries) if query.vector
+        }
+        if missing and self._embedder is not None:
+            texts = [request.queries[n].text for n in missing]
+            with stages.timed(Stage.EMBED):
+                try:
+                    vectors.update(zip(missing, await self._embedder.embed(texts), strict=True))
+                except QueryTooLong as error:
+                    raise error.at(missing[error.position]) from None
+        return [vectors[n] for n in range(len(request.queries))]
+
+    async def rerank(
+        self,
+        request: AssembleRequest,
+        looked: Looked,
+        inside: Sequence[Candidate],
+        texts: Texts,
+        stages: Stages,
+    ) -> Looked:
+        """
+        Return the candidates in the order that reading the texts of the first of them gives.
+
+        Raises:
+            RerankerUnavailable: The request asked for it; what only the profile asks for is
+                skipped, and the reply says so.
+        """
+        skipped = replace(looked, degradations=(Degradation.RERANK_SKIPPED,))
+        asking = [query for query in request.queries if query.text.strip()]
+        if self._reranker is None or not asking:
+            return skipped
+        first = inside[: looked.profile.rerank_limit]
+        with stages.timed(Stage.FETCH_SECTIONS):
+            await self._reads.texts(first, looked.scopes, texts)
+        with stages.timed(Stage.RERANK):
+            known = await off_loop(readable, first, texts.sections, texts.own)
+            if not known:
+                return looked
+            read = list(known.values())
+            try:
+                scores = await asyncio.gather(
+                    *(self._reranker.rerank(query.text, read) for query in asking)
+                )
+            except RerankerUnavailable:
+                if request.retrieval.rerank:
+                    raise
+                return skipped
+            said = judged(list(known), scores, [query.weight for query in asking])
+            candidates = await off_loop(reranked, looked.candidates, said, looked.profile)
+        return replace(looked, candidates=candidates, reranker=self._reranker.identity)
+
+
+async def off_loop(step: Callable[..., T], *values: object) -> T:
+    """
+    Run a CPU-heavy step outside the event loop.
+    """
+    return await asyncio.to_thread(step, *values)

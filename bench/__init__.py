@@ -1,0 +1,3 @@
+"""
+Benches: they run the product's own parts and measure what comes out.
+"""

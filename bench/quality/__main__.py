@@ -1,0 +1,176 @@
+"""
+`python -m bench.quality`: how much of the evidence is in the context, at which cost.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from adapters.tokenizer_files import install_tokenizers
+from assembler.errors import ContextAssemblerError, ProfileUnknown
+from assembler.profile import PROFILES
+from assembler.request import ExpansionMode, Format, Order
+from bench.quality.one_set import Place, measure_set
+from bench.quality.options import BUDGETS, FillChoice, Options
+from bench.quality.picture import PictureImpossible, check_drawing, draw
+from bench.quality.prepare import NotIndexed, model_folder
+from bench.quality.results import as_json
+from bench.quality.run import limited
+from bench.quality.stored import EvidenceMoved
+from bench.quality.tables import show, show_headline, wide_console
+from evaluation.question_set import DOCUMENTS, QuestionSetInvalid, read_set
+from server.settings import Settings
+
+FAILURES = (
+    ContextAssemblerError,
+    EvidenceMoved,
+    NotIndexed,
+    OSError,
+    PictureImpossible,
+    QuestionSetInvalid,
+    ValueError,
+)
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+def quality(
+    folder: Annotated[Path, typer.Option("--data", help="Folder of the sets' folders.")],
+    sets: Annotated[list[str], typer.Option("--set", help="Name of a set, or all; repeatable.")],
+    questions: Annotated[
+        Path | None, typer.Option(help="Questions in place of the set's own; one set only.")
+    ] = None,
+    budgets: Annotated[str, typer.Option(help="Tokens, separated by commas.")] = ",".join(
+        map(str, BUDGETS)
+    ),
+    fill: Annotated[FillChoice, typer.Option()] = FillChoice.BOTH,
+    expansion: Annotated[ExpansionMode, typer.Option()] = ExpansionMode.AUTO,
+    order: Annotated[Order, typer.Option()] = Order.RELEVANCE,
+    form: Annotated[Format, typer.Option("--format")] = Format.MARKDOWN,
+    profile: Annotated[
+        str | None, typer.Option(help=f"One of {', '.join(PROFILES)}. Default: the index's own.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="Exported model folder, or a sentence-transformers name to export."),
+    ] = None,
+    pinned: Annotated[  # noqa: FBT002 - a flag of the command line
+        bool, typer.Option("--pinned", help="Read a question's version alone, where it has one.")
+    ] = False,
+    scoped: Annotated[  # noqa: FBT002 - as above
+        bool, typer.Option("--scoped", help="Read a question's documents alone, where it has some.")
+    ] = False,
+    limit: Annotated[int | None, typer.Option(min=1, help="The first so many questions.")] = None,
+    ablations: Annotated[  # noqa: FBT002 - as above
+        bool, typer.Option("--ablations", help="Also without each weight of the profile.")
+    ] = False,
+    baselines: Annotated[  # noqa: FBT002 - as above
+        bool, typer.Option(help="Also the restated baselines.")
+    ] = True,
+    processes: Annotated[int, typer.Option(min=1, help="That share the questions.")] = 2,
+    out: Annotated[Path | None, typer.Option("--json", help="Where the figures go.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Where recall is drawn, .png.")] = None,
+    work: Annotated[Path, typer.Option(help="Keeps indexes and models.")] = Path("var/bench"),
+    fresh: Annotated[  # noqa: FBT002 - as above
+        bool, typer.Option("--fresh", help="Index again what is indexed already.")
+    ] = False,
+) -> None:
+    """
+    Measure the contexts of a question set: ours, and restated baselines on the same index.
+
+    Exit code 1 when a context has more tokens than its budget.
+    """
+    if picture is not None:
+        check_drawing()
+    if profile is not None and profile not in PROFILES:
+        raise ProfileUnknown(profile, tuple(sorted(PROFILES)))
+    names = _names(folder, sets)
+    if questions is not None and len(names) > 1:
+        raise ValueError("--questions belongs to one set; name one --set")
+    options = Options(
+        budgets=_budgets(budgets),
+        fill=fill,
+        expansion=expansion,
+        order=order,
+        form=form,
+        profile=profile,
+        is_pinned=pinned,
+        is_scoped=scoped,
+        baselines=baselines,
+        ablations=ablations,
+    )
+    settings = Settings()
+    install_tokenizers(settings.tokenizer_dir)
+    place = Place(
+        work=work,
+        model_dir=model_folder(model, settings.model_dir, work),
+        tokenizer_dir=settings.tokenizer_dir,
+    )
+    console, found = wide_console(), []
+    for name in names:
+        asked = limited(read_set(folder / name, questions), limit)
+        found.append(
+            measure_set(
+                asked,
+                options,
+                place,
+                questions=questions,
+                folder=folder / name,
+                processes=processes,
+                is_fresh=fresh,
+            )
+        )
+        show(console, found[-1])
+    show_headline(console, found)
+    if out is not None:
+        shapes = [as_json(one) for one in found]
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(json.dumps(shapes if len(shapes) > 1 else shapes[0], indent=1) + "\n")
+    if picture is not None:
+        draw(found, picture)
+    over = sum(one.over_budget for one in found)
+    if over:
+        console.print(f"{over} contexts are over their budget", style="bold red")
+        raise typer.Exit(1)
+
+
+def _names(folder: Path, asked: list[str]) -> list[str]:
+    """
+    Return the names of the sets; `all` is every folder that has documents.
+    """
+    there = sorted(one.parent.name for one in folder.glob(f"*/{DOCUMENTS}"))
+    names = list(dict.fromkeys(there if "all" in asked else asked))
+    missing = [name for name in names if name not in there]
+    if missing or not names:
+        wanted = missing[0] if missing else "any set"
+        raise ValueError(f"{folder} does not hold {wanted}; it holds {', '.join(there) or 'none'}")
+    return names
+
+
+def _budgets(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(dict.fromkeys(int(one) for one in text.split(",")))
+    except ValueError:
+        raise ValueError(f"--budgets must be numbers with commas, got {text!r}") from None
+
+
+def main() -> None:
+    """
+    Run the bench; errors that a person can act on are one line and exit code 2.
+    """
+    try:
+        app()
+    except FAILURES as error:
+        Console(stderr=True, highlight=False).print("[bold red]error[/]:", str(error), markup=True)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

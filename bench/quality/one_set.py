@@ -1,0 +1,120 @@
+"""
+One set from its folder to its results: indexed, asked, measured, with a progress bar.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+from adapters.model_files import read_description
+from assembler.profile import PROFILES
+from bench.quality.options import TOKENIZER, Job, Options
+from bench.quality.prepare import Prepared, prepare
+from bench.quality.results import Results
+from bench.quality.run import measure
+from evaluation.question_set import QuestionSet
+from indexer.cut_source import FINGERPRINT
+
+COLUMNS = (
+    TextColumn("{task.description:>28}"),
+    BarColumn(),
+    MofNCompleteColumn(),
+    TimeRemainingColumn(),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """
+    Where things lie that are the same for all sets.
+
+    Attributes:
+        work: Indexes and models are kept here between runs.
+    """
+
+    work: Path
+    model_dir: Path
+    tokenizer_dir: Path
+
+
+def measure_set(
+    asked: QuestionSet,
+    options: Options,
+    place: Place,
+    *,
+    folder: Path,
+    questions: Path | None,
+    processes: int,
+    is_fresh: bool,
+) -> Results:
+    """
+    Return what was measured of a set.
+
+    Args:
+        asked: The set with the questions that are asked.
+        options: How they are asked.
+        place: Where things lie.
+        folder: Of the set.
+        questions: The file of its questions; None for the set's own.
+        processes: That share the questions.
+        is_fresh: Index again in any case.
+
+    Raises:
+        NotIndexed: A document could not be indexed.
+        EvidenceMoved: A stored text is not the one that the evidence counts in.
+    """
+    with Progress(*COLUMNS, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def show(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(f"{asked.name} {stage}")
+            bars.update(tasks[stage], completed=done, total=total)
+
+        prepared = prepare(
+            asked, model_dir=place.model_dir, work=place.work, progress=show, is_fresh=is_fresh
+        )
+        job = Job(
+            folder=folder,
+            questions=questions,
+            limit=len(asked.questions),
+            index=prepared.index,
+            data_dir=prepared.data_dir,
+            model_dir=place.model_dir,
+            tokenizer_dir=place.tokenizer_dir,
+            options=options,
+        )
+        bar = bars.add_task(f"{asked.name} asking", total=len(asked.questions))
+        rows = measure(job, len(asked.questions), processes, lambda done: bars.advance(bar, done))
+    settings = _settings(options, place, prepared)
+    return Results.of(asked.name, len(asked.questions), settings, rows)
+
+
+def _settings(options: Options, place: Place, prepared: Prepared) -> dict[str, Any]:
+    model = read_description(place.model_dir)
+    return {
+        "tokenizer": TOKENIZER,
+        "fill": options.fill.value,
+        "expansion": options.expansion.value,
+        "order": options.order.value,
+        "format": options.form.value,
+        "is_pinned": options.is_pinned,
+        "is_scoped": options.is_scoped,
+        "profile": asdict(PROFILES[options.profile or "default"]),
+        "model": {"name": model.name, "sha256": model.sha256},
+        "chunker": FINGERPRINT,
+        "index_version": prepared.version,
+        "chunks": prepared.chunks,
+    }

@@ -1,0 +1,3 @@
+"""
+Measures of contexts against evidence that is known by position: question sets, measures, intervals.
+"""
