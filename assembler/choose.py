@@ -102,10 +102,9 @@ def _rungs(filling: Filling, item: Evidence) -> Iterator[Span]:
     yield from item.ladder
     if filling.room - filling.tokens >= LEAST_TOKENS:
         yield from item.last_rungs
-    if item.forced is not None and item.forced != item.chunk_span:
-        alone = filling.parts.cost(item.parent, item.chunk_span, None)
-        if alone > filling.rules.limit:
-            yield item.forced
+    forced, limit = item.forced, filling.rules.limit
+    if forced is not None and filling.parts.exceeds(item.parent, item.chunk_span, limit):
+        yield forced
 
 
 def _step(

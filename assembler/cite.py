@@ -4,6 +4,7 @@ Citations and the account: what stands where, and what became of every candidate
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 
 from assembler.expand import Evidence
@@ -83,10 +84,7 @@ def account(
         evidence: Those that packing was given.
         settled: What was decided before packing.
     """
-    shown: dict[VersionKey, tuple[Span, ...]] = {}
-    for block in packed.rendered.blocks:
-        version = block.passage.version
-        shown[version] = union_of((*shown.get(version, ()), *(one.source for one in block.spans)))
+    places = _places(packed.rendered.blocks)
     echoed: dict[VersionKey, tuple[Span, ...]] = {}
     for alias in packed.aliases:
         version = alias.parent.version
@@ -102,22 +100,21 @@ def account(
     for candidate in candidates:
         identity = candidate.identity
         item = by_id.get(identity)
-        own = _visible(candidate, item)
         fate = settled.get(identity)
-        if fate is None and covers(shown.get(candidate.version, ()), own):
-            home = _block_with(candidate.version, own, packed)
+        home = None
+        if fate is None:
+            home = _block_with(places.get(candidate.version, ()), candidate, item)
+            home = homes.get(identity) if home is None else home
+        notes = () if item is None else item.notes
+        if home is not None:
             fate = Disposition.MERGED if home in leads else Disposition.PACKED
             leads.add(home)
-        elif fate is None and identity in homes:
-            fate = Disposition.MERGED if homes[identity] in leads else Disposition.PACKED
-            leads.add(homes[identity])
-        elif fate is None and covers(echoed.get(candidate.version, ()), own):
-            fate = Disposition.DUPLICATE
-        elif fate is None:
-            fate = packed.filling.reasons.get(identity) or _unread(candidate, packed)
-        notes = () if item is None else item.notes
-        if fate in (Disposition.PACKED, Disposition.MERGED):
             notes = (*notes, *packed.filling.stepped_down.get(identity, ()))
+        elif fate is None and candidate.version in echoed:
+            is_echo = covers(echoed[candidate.version], _visible(candidate, item))
+            fate = Disposition.DUPLICATE if is_echo else None
+        if fate is None:
+            fate = packed.filling.reasons.get(identity) or _unread(candidate, packed)
         reports.append(CandidateReport(candidate, fate, notes))
     return tuple(reports)
 
@@ -130,12 +127,31 @@ def _unread(candidate: Candidate, packed: Packed) -> Disposition:
     return Disposition.OVER_BUDGET if worth else Disposition.UNDER_PRICE
 
 
-def _block_with(version: VersionKey, own: Span, packed: Packed) -> int:
-    return next(
-        number
-        for number, block in enumerate(packed.rendered.blocks)
-        if block.passage.version == version and any(one.source.contains(own) for one in block.spans)
-    )
+def _places(blocks: Sequence[Block]) -> dict[VersionKey, list[tuple[Span, int]]]:
+    """
+    Return the shown spans of each source version in order, with the number of their block.
+    """
+    places: dict[VersionKey, list[tuple[Span, int]]] = {}
+    for number, block in enumerate(blocks):
+        known = places.setdefault(block.passage.version, [])
+        known += [(one.source, number) for one in block.spans]
+    for spans in places.values():
+        spans.sort()
+    return places
+
+
+def _block_with(
+    places: Sequence[tuple[Span, int]], candidate: Candidate, item: Evidence | None
+) -> int | None:
+    """
+    Return the block that shows all of a candidate but its outer white space, or None.
+    """
+    span = candidate.chunk.span
+    after = bisect_right(places, (span, 0))
+    for shown, number in places[max(after - 1, 0) : after + 1]:
+        if shown.overlaps(span) and shown.contains(_visible(candidate, item)):
+            return number
+    return None
 
 
 def _visible(candidate: Candidate, item: Evidence | None) -> Span:

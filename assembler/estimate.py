@@ -61,6 +61,17 @@ class PartCounts:
         fresh = sum(self._text(parent, one) for one in _minus(after, home.joined))
         return max(fresh + self._gap * (len(after) - len(home.joined)), 0)
 
+    def exceeds(self, parent: Parent, span: Span, limit: int) -> bool:
+        """
+        Return whether a span alone costs more than a limit; it is counted only where it can.
+        """
+        spans = union_of((span, *carried(parent, (span,))))
+        frame = self.overhead(parent) + self._gap * (len(spans) - 1)
+        texts = (parent.section.slice(one).encode("utf-8", "surrogatepass") for one in spans)
+        if frame + sum(map(len, texts)) <= limit:  # no token is less than a byte
+            return False
+        return self.cost(parent, span, None) > limit
+
     def _text(self, parent: Parent, span: Span) -> int:
         shown = parent.visible(span)
         return 0 if shown is None else self.of(shown[1])

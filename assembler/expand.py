@@ -130,24 +130,17 @@ def _evidence(
 ) -> Evidence:
     own = candidate.chunk.span
     chunk_span = parent.completed(own)
-    return Evidence(
-        candidate=candidate,
-        parent=parent,
-        chunk_span=chunk_span,
-        ladder=_ladder(parent, chunk_span, expansion),
-        forced=own if parent.is_cut(own) else None,
-        notes=() if problem is None else (problem,),
-        wanted=wanted,
-    )
+    ladder = _ladder(parent, chunk_span, expansion)
+    forced = None if chunk_span == own else own
+    notes = () if problem is None else (problem,)
+    return Evidence(candidate, parent, chunk_span, ladder, forced, notes, wanted)
 
 
 def _ladder(parent: Parent, chunk_span: Span, expansion: Expansion) -> tuple[Span, ...]:
-    ladder: list[Span] = []
-    if expansion.mode is ExpansionMode.SECTION:
-        ladder = [parent.section.span, parent.completed(parent.window(chunk_span, 1))]
-    elif expansion.mode is ExpansionMode.WINDOW:
-        ladder = [parent.completed(parent.window(chunk_span, expansion.window_chunks))]
-    ladder.append(chunk_span)
-    return tuple(
-        span for index, span in enumerate(ladder) if index == 0 or span != ladder[index - 1]
-    )
+    if expansion.mode in (ExpansionMode.AUTO, ExpansionMode.CHUNK):
+        return (chunk_span,)
+    if expansion.mode is ExpansionMode.WINDOW:
+        wider = [parent.completed(parent.window(chunk_span, expansion.window_chunks))]
+    else:
+        wider = [parent.section.span, parent.completed(parent.window(chunk_span, 1))]
+    return tuple(dict.fromkeys((*wider, chunk_span)))

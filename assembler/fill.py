@@ -4,6 +4,7 @@ What is chosen so far under a limit of estimated tokens, and what may still be.
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, field
 
 from assembler.estimate import PartCounts
@@ -30,12 +31,14 @@ class Filling:
 
     Attributes:
         room: Most estimated tokens; differs from the limit by what estimates are known to be off.
+        disputed: Source versions of which two sections overlap; None where any may.
         cheapest_skipped: Least estimated tokens of a step that did not fit.
     """
 
     parts: PartCounts
     rules: Rules
     room: int
+    disputed: Set[VersionKey] | None = None
     tokens: int = 0
     chosen: dict[tuple[VersionKey, str], Chosen] = field(default_factory=dict)
     aliases: list[Alias] = field(default_factory=list)
@@ -47,6 +50,7 @@ class Filling:
     _by_version: dict[VersionKey, list[Chosen]] = field(default_factory=dict)
     _by_source: dict[tuple[str, str, str], int] = field(default_factory=dict)
     _by_target: dict[int, int] = field(default_factory=dict)
+    _barred: dict[VersionKey, tuple[Span, ...]] = field(default_factory=dict)
 
     def pin(self, parent: Parent, span: Span) -> None:
         """
@@ -102,14 +106,19 @@ class Filling:
         shown = parent.visible(span)
         if shown is None:
             return None
-        version, kept = self._texts.get(shown[1], (parent.version, shown[0]))
-        return None if version == parent.version else Alias(version, kept, parent, shown[0])
+        first = self._texts.get(shown[1])
+        if first is None or first[0] == parent.version:
+            return None
+        return Alias(*first, parent, shown[0])
 
     def is_barred(self, parent: Parent, span: Span) -> bool:
         """
         Return whether a span, with what it carries, shares text with what the caller excluded.
         """
-        barred = self.rules.forbidden(parent.version)
+        version = parent.version
+        if version not in self._barred:
+            self._barred[version] = self.rules.forbidden(version)
+        barred = self._barred[version]
         if not barred:
             return False
         shown = (span, *carried(parent, (span,)))
@@ -121,6 +130,8 @@ class Filling:
 
         Sections partition a text; only parents made of chunks' own texts can overlap another.
         """
+        if self.disputed is not None and parent.version not in self.disputed:
+            return False
         others = [
             home
             for home in self._by_version.get(parent.version, ())
@@ -160,8 +171,8 @@ class Filling:
         shown = parent.visible(span)
         if shown is None:
             return False
-        version, kept = self._texts.get(shown[1], (None, None))
-        return version == parent.version and kept != shown[0]
+        first = self._texts.get(shown[1])
+        return first is not None and first[0] == parent.version and first[1] != shown[0]
 
     def is_too_long(self, span: Span) -> bool:
         """

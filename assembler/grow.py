@@ -50,10 +50,14 @@ def growth(evidence: Sequence[Evidence], scores: Scores, support: Support) -> tu
     shown: dict[tuple[str, str], tuple[Parent, set[Span]]] = {}
     for item in evidence:
         home = (item.candidate.index, item.parent.section.key)
-        shown.setdefault(home, (item.parent, set()))[1].add(item.candidate.chunk.span)
+        if home not in shown:
+            shown[home] = (item.parent, set())
+        shown[home][1].add(item.candidate.chunk.span)
     found: list[tuple[float, str, int, int, Growth]] = []
     for home, (parent, spans) in shown.items():
         section = parent.section
+        if spans.issuperset(section.chunk_spans):
+            continue
         places = [index for index, span in enumerate(section.chunk_spans) if span in spans]
         for index, span in enumerate(section.chunk_spans):
             if span in spans:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from assembler.budget import Measure
 from assembler.choose import choose
@@ -19,6 +20,7 @@ from assembler.expand import Evidence
 from assembler.fill import Filling
 from assembler.grow import Growth, Scores, growth
 from assembler.merge import merge
+from assembler.model import VersionKey
 from assembler.order import order
 from assembler.parent import Parent
 from assembler.passage import Alias, Passage
@@ -88,6 +90,22 @@ class Work:
         """
         return () if self.support is None else growth(self.evidence, self.scores, self.support)
 
+    @property
+    def disputed(self) -> frozenset[VersionKey]:
+        """
+        Return the source versions of which two sections overlap, as chunks' own texts may.
+        """
+        parents = {id(one.parent): one.parent for one in self.evidence}
+        parents.update({id(one.parent): one.parent for one in self.pinned})
+        spans: dict[VersionKey, dict[str, Span]] = {}
+        for parent in parents.values():
+            spans.setdefault(parent.version, {})[parent.section.key] = parent.section.span
+        return frozenset(
+            version
+            for version, known in spans.items()
+            if any(one.overlaps(other) for one, other in pairwise(sorted(known.values())))
+        )
+
 
 def pack(work: Work, measure: Measure) -> Packed:
     """
@@ -97,12 +115,12 @@ def pack(work: Work, measure: Measure) -> Packed:
         MustIncludeTooLarge: The pinned spans alone do not fit.
     """
     parts = PartCounts(measure.counter.count, work.layout)
-    beside = work.growth
+    beside, disputed = work.growth, work.disputed
     room = measure.limit
     best: Packed | None = None
     corrections = 0
     for _ in range(MOST_REPAIRS + 1):
-        packed = _attempt(work, beside, parts, room, measure)
+        packed = _attempt(work, beside, Filling(parts, work.rules, room, disputed), measure)
         corrections += abs(packed.tokens - packed.filling.tokens)
         over = packed.tokens - measure.limit
         if over > 0:
@@ -125,10 +143,7 @@ def pack(work: Work, measure: Measure) -> Packed:
     )
 
 
-def _attempt(
-    work: Work, beside: Sequence[Growth], parts: PartCounts, room: int, measure: Measure
-) -> Packed:
-    filling = Filling(parts, work.rules, room)
+def _attempt(work: Work, beside: Sequence[Growth], filling: Filling, measure: Measure) -> Packed:
     for pin in work.pinned:
         filling.pin(pin.parent, pin.span)
     choose(filling, work.evidence, beside)

@@ -68,12 +68,11 @@ class Parent:
         """
         Return what of a span would be shown, and its text, or None where it is only white space.
         """
-        if span not in self._visible:
+        known = self._visible
+        if span not in known:
             shorter = trimmed(span, self.section.text, self.section.span.start)
-            self._visible[span] = (
-                None if shorter is None else (shorter, self.section.slice(shorter))
-            )
-        return self._visible[span]
+            known[span] = None if shorter is None else (shorter, self.section.slice(shorter))
+        return known[span]
 
     @cached_property
     def _visible(self) -> dict[Span, tuple[Span, str] | None]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 from assembler.model import Chunk, Hit, SectionHit, VersionKey
@@ -260,7 +261,7 @@ def _supported(
         neighbour = support.beside(tally.version, tally.chunk.ordinal)
         score = tally.base + neighbour + sum(around[home])
         scored.append((-round(score, SCORE_DIGITS), key, score, (neighbour, *around[home]), tally))
-    scored.sort(key=lambda entry: entry[:2])
+    scored.sort(key=itemgetter(0, 1))
     candidates = tuple(
         Candidate(
             rank=position,

@@ -150,7 +150,7 @@ def choose_style(texts: Iterable[Iterable[str]], form: Format) -> Style:
         prefix = next(
             name
             for name in _trials("S", "", first="")
-            if not any(re.search(rf"{_LINE_START}\[{name}\d+\]", body) for body in bodies)
+            if not any(_begins_a_line(rf"\[{name}\d+\]", body) for body in bodies)
         )
     ellipsis = next(
         f"[{mark}]"
@@ -158,6 +158,13 @@ def choose_style(texts: Iterable[Iterable[str]], form: Format) -> Style:
         if not any(f"[{mark}]" in body for body in bodies)
     )
     return Style(prefix, tag, ellipsis)
+
+
+def _begins_a_line(mark: str, body: str) -> bool:
+    """
+    Return whether a mark begins a line; it is looked for anywhere first, which is much faster.
+    """
+    return bool(re.search(mark, body) and re.search(_LINE_START + mark, body))
 
 
 def _trials(name: str, joint: str, *, first: str | None = None) -> Iterator[str]:

@@ -104,7 +104,10 @@ def covers(spans: tuple[Span, ...], wanted: Span) -> bool:
     """
     Return whether one of the joined spans (see `union_of`) contains the wanted range.
     """
-    return any(span.contains(wanted) for span in spans)
+    for span in spans:
+        if span.contains(wanted):
+            return True
+    return False
 
 
 def trimmed(span: Span, text: str, text_start: int = 0) -> Span | None:

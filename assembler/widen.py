@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from operator import itemgetter
 
 from assembler.gather import Exclusions, settle
 from assembler.look import Looked
@@ -93,12 +94,12 @@ def together(candidates: Sequence[Candidate], others: Sequence[Candidate]) -> tu
     """
     if not others:
         return tuple(candidates)
-    scored = [
+    found = (
         (-round(one.score, SCORE_DIGITS), 0, one.rank, one.identity, one) for one in candidates
-    ]
-    scored += [(-round(one.score, SCORE_DIGITS), 1, 0, one.identity, one) for one in others]
-    scored.sort(key=lambda entry: entry[:4])
-    return tuple(entry[4]._replace(rank=rank) for rank, entry in enumerate(scored))
+    )
+    beside = ((-round(one.score, SCORE_DIGITS), 1, 0, one.identity, one) for one in others)
+    scored = sorted((*found, *beside), key=itemgetter(0, 1, 2, 3))
+    return tuple(one._replace(rank=rank) for rank, (*_, one) in enumerate(scored))
 
 
 def _implied(
