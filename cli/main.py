@@ -15,7 +15,10 @@ from rich.console import Console
 from assembler.errors import ContextAssemblerError
 from cli import ask, demo, index, look, model
 from server.lifecycle import serve as run_server
+from server.profiles import ProfilesInvalid
 from server.settings import Settings
+
+FAILURES = (ContextAssemblerError, ContextAssemblerCallError, OSError, ProfilesInvalid)
 
 app = typer.Typer(
     name="context-assembler",
@@ -63,7 +66,7 @@ def main() -> None:
             name = "_".join(str(part) for part in problem["loc"]).upper() or "SETTINGS"
             _complain(f"CONTEXT_ASSEMBLER_{name}: {problem['msg']}")
         sys.exit(2)
-    except (ContextAssemblerError, ContextAssemblerCallError, OSError) as error:
+    except FAILURES as error:
         _complain(str(error))
         sys.exit(1)
 
