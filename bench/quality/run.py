@@ -22,12 +22,12 @@ from assembler.resolve import read_scope
 from assembler.scope import Scope
 from bench.quality import baselines
 from bench.quality.measured import Measured, Row, measured
-from bench.quality.memo import Memo, MemoIndex
 from bench.quality.options import TOKENIZER, Job
 from bench.quality.packing import Packer
 from bench.quality.product import Product, ablated
 from bench.quality.stored import StoredDocument, StoredDocuments
 from evaluation.measures import Shown
+from evaluation.memo import Memo, MemoIndex
 from evaluation.question_set import Question, QuestionSet, read_set
 
 FULL, AUTO = "ours, full", "ours, auto"
