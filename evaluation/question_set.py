@@ -212,9 +212,18 @@ def rows_of(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield place, row
 
 
-def text_of(place: str, row: Mapping[str, Any], field: str, *, is_needed: bool = False) -> str:
+def text_of(
+    place: str, row: Mapping[str, Any], field: str, *, is_needed: bool = False, inside: str = ""
+) -> str:
     """
     Return the text of a field; "" where it may be missing and is.
+
+    Args:
+        place: File and line.
+        row: The object that has the field.
+        field: Its name.
+        is_needed: Whether it must be there and not be empty.
+        inside: Where the object stands in the line, with a point behind.
 
     Raises:
         QuestionSetInvalid: It is no text, or is needed and empty.
@@ -223,7 +232,9 @@ def text_of(place: str, row: Mapping[str, Any], field: str, *, is_needed: bool =
     if value is None and not is_needed:
         return ""
     if not isinstance(value, str) or (is_needed and not value):
-        raise QuestionSetInvalid(place, field, f"must be a text that is not empty, got {value!r}")
+        raise QuestionSetInvalid(
+            place, f"{inside}{field}", f"must be a text that is not empty, got {value!r}"
+        )
     return value
 
 
