@@ -16,7 +16,8 @@ from adapters.tokenizer_files import install_tokenizers
 from assembler.errors import ContextAssemblerError, ProfileUnknown
 from assembler.profile import PROFILES
 from assembler.request import ExpansionMode, Format, Order
-from bench.quality.one_set import Place, measure_set
+from bench.quality import foreign as foreign_sets
+from bench.quality.one_set import Place, measure_foreign, measure_set
 from bench.quality.options import BUDGETS, FillChoice, Options
 from bench.quality.picture import PictureImpossible, check_drawing, draw
 from bench.quality.prepare import NotIndexed, model_folder
@@ -47,9 +48,18 @@ def quality(
     questions: Annotated[
         Path | None, typer.Option(help="Questions in place of the set's own; one set only.")
     ] = None,
-    budgets: Annotated[str, typer.Option(help="Tokens, separated by commas.")] = ",".join(
-        map(str, BUDGETS)
-    ),
+    foreign: Annotated[
+        str | None,
+        typer.Option(
+            help="Another set, whose questions the index of the one --set cannot answer: the "
+            "tokens under AUTO of both are measured and nothing else, at "
+            f"{','.join(map(str, foreign_sets.BUDGETS))} unless --budgets says otherwise."
+        ),
+    ] = None,
+    budgets: Annotated[
+        str | None,
+        typer.Option(help=f"Tokens with commas. Default: {','.join(map(str, BUDGETS))}."),
+    ] = None,
     fill: Annotated[FillChoice, typer.Option()] = FillChoice.BOTH,
     expansion: Annotated[ExpansionMode, typer.Option()] = ExpansionMode.AUTO,
     order: Annotated[Order, typer.Option()] = Order.RELEVANCE,
@@ -94,8 +104,11 @@ def quality(
     names = _names(folder, sets)
     if questions is not None and len(names) > 1:
         raise ValueError("--questions belongs to one set; name one --set")
+    if foreign is not None and len(names) > 1:
+        raise ValueError("--foreign is asked of one set; name one --set")
+    usual = BUDGETS if foreign is None else foreign_sets.BUDGETS
     options = Options(
-        budgets=_budgets(budgets),
+        budgets=usual if budgets is None else _budgets(budgets),
         fill=fill,
         expansion=expansion,
         order=order,
@@ -114,6 +127,21 @@ def quality(
         tokenizer_dir=settings.tokenizer_dir,
     )
     console, found = wide_console(), []
+    if foreign is not None:
+        (other,) = _names(folder, [foreign])
+        both = measure_foreign(
+            limited(read_set(folder / names[0], questions), limit),
+            limited(read_set(folder / other), limit),
+            options,
+            place,
+            folder=folder / names[0],
+            questions=questions,
+            is_fresh=fresh,
+        )
+        foreign_sets.show_foreign(console, both)
+        _write(out, foreign_sets.foreign_json(both))
+        _check_over(console, both.over_budget)
+        return
     for name in names:
         asked = limited(read_set(folder / name, questions), limit)
         found.append(
@@ -129,13 +157,20 @@ def quality(
         )
         show(console, found[-1])
     show_headline(console, found)
-    if out is not None:
-        shapes = [as_json(one) for one in found]
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(json.dumps(shapes if len(shapes) > 1 else shapes[0], indent=1) + "\n")
+    shapes = [as_json(one) for one in found]
+    _write(out, shapes if len(shapes) > 1 else shapes[0])
     if picture is not None:
         draw(found, picture)
-    over = sum(one.over_budget for one in found)
+    _check_over(console, sum(one.over_budget for one in found))
+
+
+def _write(out: Path | None, shape: object) -> None:
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(json.dumps(shape, indent=1) + "\n")
+
+
+def _check_over(console: Console, over: int) -> None:
     if over:
         console.print(f"{over} contexts are over their budget", style="bold red")
         raise typer.Exit(1)

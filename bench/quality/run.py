@@ -82,6 +82,13 @@ class Runner:
         """
         return [row for number in numbers for row in self._loop.run(self._asked(number))]
 
+    def tokens(self, question: Question, budget: int, fill: Fill) -> int:
+        """
+        Return the tokens of a question's context; the question need not be of the set.
+        """
+        shown, _ = self._loop.run(self._product.ask(question, budget, fill))
+        return shown.tokens
+
     def close(self) -> None:
         """
         Close every file.
