@@ -78,8 +78,8 @@ def measure_set(
         EvidenceMoved: A stored text is not the one that the evidence counts in.
     """
     with Progress(*COLUMNS, console=Console(stderr=True), transient=True) as bars:
-        prepared = _prepared(asked, place, bars, is_fresh=is_fresh)
-        job = _job(asked, options, place, prepared, folder=folder, questions=questions)
+        prepared = prepared_set(asked, place, bars, is_fresh=is_fresh)
+        job = job_of(asked, options, place, prepared, folder=folder, questions=questions)
         bar = bars.add_task(f"{asked.name} asking", total=len(asked.questions))
         rows = measure(job, len(asked.questions), processes, lambda done: bars.advance(bar, done))
     settings = _settings(options, place, prepared)
@@ -112,8 +112,8 @@ def measure_foreign(
         NotIndexed: A document could not be indexed.
     """
     with Progress(*COLUMNS, console=Console(stderr=True), transient=True) as bars:
-        prepared = _prepared(asked, place, bars, is_fresh=is_fresh)
-        job = _job(asked, options, place, prepared, folder=folder, questions=questions)
+        prepared = prepared_set(asked, place, bars, is_fresh=is_fresh)
+        job = job_of(asked, options, place, prepared, folder=folder, questions=questions)
         found = []
         for one in (asked, other):
             bar = bars.add_task(f"{one.name} asking", total=len(one.questions))
@@ -122,7 +122,13 @@ def measure_foreign(
     return Foreign(asked.name, other.name, *found)
 
 
-def _prepared(asked: QuestionSet, place: Place, bars: Progress, *, is_fresh: bool) -> Prepared:
+def prepared_set(asked: QuestionSet, place: Place, bars: Progress, *, is_fresh: bool) -> Prepared:
+    """
+    Return the index of a set, made where it is missing, with bars of its stages.
+
+    Raises:
+        NotIndexed: A document could not be indexed.
+    """
     tasks: dict[str, TaskID] = {}
 
     def show(stage: str, done: int, total: int) -> None:
@@ -135,7 +141,7 @@ def _prepared(asked: QuestionSet, place: Place, bars: Progress, *, is_fresh: boo
     )
 
 
-def _job(
+def job_of(
     asked: QuestionSet,
     options: Options,
     place: Place,
@@ -144,6 +150,9 @@ def _job(
     folder: Path,
     questions: Path | None,
 ) -> Job:
+    """
+    Return what a process needs to ask the questions of a set.
+    """
     return Job(
         folder=folder,
         questions=questions,
