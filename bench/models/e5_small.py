@@ -134,7 +134,8 @@ def write_source(packed: Packed, folder: Path) -> Any:
     _load(bert, state)
     bert.save_pretrained(folder / "bert")
     names = [piece for piece, _ in packed.pieces]
-    transformers.PreTrainedTokenizerFast(
+    fast: Any = transformers.PreTrainedTokenizerFast
+    fast(
         tokenizer_object=tokenizer_of(packed),
         bos_token=names[packed.bos],
         cls_token=names[packed.bos],
@@ -155,7 +156,7 @@ def write_source(packed: Packed, folder: Path) -> Any:
 
 def tokenizer_of(packed: Packed) -> Tokenizer:
     """
-    Return the tokenizer: pieces by their scores, of texts in the form that SentencePiece gives them.
+    Return the tokenizer: pieces by their scores, after what SentencePiece does to a text.
     """
     tokenizer = Tokenizer(
         models.Unigram(list(packed.pieces), unk_id=packed.unknown, byte_fallback=False)

@@ -135,7 +135,23 @@ def _parsed(reader: _Reader) -> Packed:
     reader.skip(mapped)  # how characters are normalised: NFKC, which the tokenizer has as a rule
     (tensors,) = reader.take("i")
     found = dict(_tensor(reader) for _ in range(tensors))
-    return Packed(*sizes, epsilon, bos, eos, pad, unknown, pieces, found)
+    hidden, layers, heads, intermediate, vocabulary, positions, types = sizes
+    return Packed(
+        hidden=hidden,
+        layers=layers,
+        heads=heads,
+        intermediate=intermediate,
+        vocabulary=vocabulary,
+        positions=positions,
+        types=types,
+        epsilon=epsilon,
+        bos=bos,
+        eos=eos,
+        pad=pad,
+        unknown=unknown,
+        pieces=pieces,
+        tensors=found,
+    )
 
 
 def _tensor(reader: _Reader) -> tuple[str, Floats]:
