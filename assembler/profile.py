@@ -82,5 +82,18 @@ def _is_amount(value: float) -> bool:
 
 DEFAULT_PROFILE = Profile("default")
 
-PROFILES = {DEFAULT_PROFILE.name: DEFAULT_PROFILE}
-"""Every profile by its name."""
+E5_PROFILE = Profile("multilingual-e5-small", dense=0.6, bm25=0.4)
+
+PROFILES = {one.name: one for one in (DEFAULT_PROFILE, E5_PROFILE)}
+"""Every profile by its name; one that was fitted to a model has the model's name."""
+
+
+def profile_of(model: str) -> str:
+    """
+    Return the name of the profile that was fitted to a model, the default one where none was.
+
+    Args:
+        model: Its name, with or without the name of who published it before a slash.
+    """
+    name = model.rpartition("/")[2].casefold()
+    return name if name in PROFILES else DEFAULT_PROFILE.name

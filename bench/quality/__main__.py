@@ -65,7 +65,7 @@ def quality(
     order: Annotated[Order, typer.Option()] = Order.RELEVANCE,
     form: Annotated[Format, typer.Option("--format")] = Format.MARKDOWN,
     profile: Annotated[
-        str | None, typer.Option(help=f"One of {', '.join(PROFILES)}. Default: the index's own.")
+        str | None, typer.Option(help=f"One of {', '.join(PROFILES)}. Default: the model's own.")
     ] = None,
     model: Annotated[
         str | None,

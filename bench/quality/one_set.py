@@ -5,7 +5,7 @@ One set from its folder to its results: indexed, asked, measured, with a progres
 from __future__ import annotations
 
 import functools
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from rich.progress import (
 )
 
 from adapters.model_files import read_description
-from assembler.profile import PROFILES
+from assembler.profile import DEFAULT_PROFILE, PROFILES, profile_of
 from bench.quality.foreign import Foreign, context_tokens
 from bench.quality.options import TOKENIZER, Job, Options
 from bench.quality.prepare import Prepared, prepare
@@ -77,6 +77,8 @@ def measure_set(
         NotIndexed: A document could not be indexed.
         EvidenceMoved: A stored text is not the one that the evidence counts in.
     """
+    name = options.profile or profile_of(read_description(place.model_dir).name)
+    options = replace(options, profile=name)  # also where the index was made before the profile
     with Progress(*COLUMNS, console=Console(stderr=True), transient=True) as bars:
         prepared = prepared_set(asked, place, bars, is_fresh=is_fresh)
         job = job_of(asked, options, place, prepared, folder=folder, questions=questions)
@@ -175,7 +177,7 @@ def _settings(options: Options, place: Place, prepared: Prepared) -> dict[str, A
         "format": options.form.value,
         "is_pinned": options.is_pinned,
         "is_scoped": options.is_scoped,
-        "profile": asdict(PROFILES[options.profile or "default"]),
+        "profile": asdict(PROFILES[options.profile or DEFAULT_PROFILE.name]),
         "model": {"name": model.name, "sha256": model.sha256},
         "chunker": FINGERPRINT,
         "index_version": prepared.version,

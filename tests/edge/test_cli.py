@@ -67,6 +67,10 @@ def test_wrong_calls_are_one_line_and_say_what_to_do(run, tmp_path: Path) -> Non
         (("index", str(tmp_path / "nope"), "--index", "mine"), "does not exist"),
         (("index", "--index", "mine"), "name files or folders"),
         (("index", str(tmp_path), "--index", "Bad Name"), "a-z"),
+        (
+            ("index", str(tmp_path), "--index", "mine", "--profile", "nope"),
+            "default, multilingual-e5-small",
+        ),
         (("count", str(tmp_path / "nope")), "nope"),
         (("ask", "x", "--index", "a", "--budget", "5", "--address", "127.0.0.1:1"), "UNAVAILABLE"),
     ):
