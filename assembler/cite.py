@@ -118,7 +118,7 @@ def account(
         notes = () if item is None else item.notes
         if fate in (Disposition.PACKED, Disposition.MERGED):
             notes = (*notes, *packed.filling.stepped_down.get(identity, ()))
-        reports.append(_report(candidate, fate, notes))
+        reports.append(CandidateReport(candidate, fate, notes))
     return tuple(reports)
 
 
@@ -135,20 +135,6 @@ def _block_with(version: VersionKey, own: Span, packed: Packed) -> int:
         number
         for number, block in enumerate(packed.rendered.blocks)
         if block.passage.version == version and any(one.source.contains(own) for one in block.spans)
-    )
-
-
-def _report(candidate: Candidate, fate: Disposition, notes: tuple[Note, ...]) -> CandidateReport:
-    origin = candidate.chunk.provenance
-    return CandidateReport(
-        chunk_key=candidate.chunk.key,
-        target=candidate.target,
-        source_id=origin.source_id,
-        version=origin.version,
-        span=candidate.chunk.span,
-        disposition=fate,
-        notes=notes,
-        scores=candidate.scores,
     )
 
 

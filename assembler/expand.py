@@ -5,7 +5,7 @@ Widen candidates towards their parent sections: the ladder of spans that each co
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from assembler.model import Chunk, Section
 from assembler.orphans import orphans, sha256_of
@@ -17,8 +17,7 @@ from assembler.sentence import NOTHING_WANTED, Wanted
 from assembler.span import Span
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """
     A candidate in its parent, with the spans it can be shown as, widest first.
 
@@ -68,25 +67,23 @@ def expand(
         expansion: The unit that is asked for.
         queries: Texts by which the best sentence of a chunk is chosen.
     """
-    problems = {one.identity: mismatch(one.chunk, sections.get(_home(one))) for one in candidates}
+    problems = [_problem(one, sections.get(one.home)) for one in candidates]
+    unusable = [one for one, problem in zip(candidates, problems, strict=True) if problem]
+    alone = orphans(unusable, own_texts)
     parents: dict[tuple[str, str], Parent] = {}
-    alone = orphans([one for one in candidates if problems[one.identity] is not None], own_texts)
-    placed: list[tuple[Candidate, Parent]] = []
+    placed: list[tuple[Candidate, Parent, Note | None]] = []
     lost: list[Candidate] = []
-    for candidate in candidates:
-        home = _home(candidate)
-        if problems[candidate.identity] is None:
-            if home not in parents:
-                parents[home] = Parent(sections[home], candidate.version, candidate.target)
-            placed.append((candidate, parents[home]))
-        elif candidate.identity in alone:
-            placed.append((candidate, alone[candidate.identity]))
-        else:
+    for candidate, problem in zip(candidates, problems, strict=True):
+        parent = alone.get(candidate.identity) if problem else parents.get(candidate.home)
+        if parent is None and problem is None:
+            parent = Parent(sections[candidate.home], candidate.version, candidate.target)
+            parents[candidate.home] = parent
+        if parent is None:
             lost.append(candidate)
-    wanted = Wanted(queries, [(parent, one.chunk.span) for one, parent in placed])
-    evidence = [
-        _evidence(one, parent, problems[one.identity], expansion, wanted) for one, parent in placed
-    ]
+        else:
+            placed.append((candidate, parent, problem))
+    wanted = Wanted(queries, [(parent, one.chunk.span) for one, parent, _ in placed])
+    evidence = (_evidence(*one, expansion, wanted) for one in placed)
     return tuple(evidence), tuple(lost)
 
 
@@ -94,23 +91,34 @@ def mismatch(chunk: Chunk, section: Section | None) -> Note | None:
     """
     Return why a section cannot be used for a chunk, or None where it can.
     """
+    problem = _misplaced(chunk, section)
+    if problem is None and section is not None:
+        text = section.slice(chunk.span)
+        return None if sha256_of(text) == chunk.text_sha256 else Note.PARENT_MISMATCH
+    return problem
+
+
+def _problem(candidate: Candidate, section: Section | None) -> Note | None:
+    """
+    Return why a section cannot be used; what it alone says is there has no hash to compare with.
+    """
+    check = _misplaced if candidate.is_implied else mismatch
+    return check(candidate.chunk, section)
+
+
+def _misplaced(chunk: Chunk, section: Section | None) -> Note | None:
     if section is None:
         return Note.PARENT_MISSING
-    same_text = section.provenance.content_sha256 == chunk.provenance.content_sha256
-    same_source = section.provenance.source_id == chunk.provenance.source_id
-    if not (same_text and same_source and section.span.contains(chunk.span)):
-        return Note.PARENT_MISMATCH
-    if section.provenance.version != chunk.provenance.version:
-        return Note.PARENT_MISMATCH
-    if len(section.text) != section.span.length:
-        return Note.PARENT_MISMATCH
-    if sha256_of(section.slice(chunk.span)) != chunk.text_sha256:
-        return Note.PARENT_MISMATCH
-    return None
-
-
-def _home(candidate: Candidate) -> tuple[str, str]:
-    return candidate.index, candidate.chunk.section_key
+    there, own = section.provenance, chunk.provenance
+    same_text = there is own or (
+        there.content_sha256 == own.content_sha256
+        and there.source_id == own.source_id
+        and there.version == own.version
+    )
+    whole = len(section.text) == section.span.length
+    if same_text and whole and section.span.contains(chunk.span):
+        return None
+    return Note.PARENT_MISMATCH
 
 
 def _evidence(
@@ -122,21 +130,24 @@ def _evidence(
 ) -> Evidence:
     own = candidate.chunk.span
     chunk_span = parent.completed(own)
+    return Evidence(
+        candidate=candidate,
+        parent=parent,
+        chunk_span=chunk_span,
+        ladder=_ladder(parent, chunk_span, expansion),
+        forced=own if parent.is_cut(own) else None,
+        notes=() if problem is None else (problem,),
+        wanted=wanted,
+    )
+
+
+def _ladder(parent: Parent, chunk_span: Span, expansion: Expansion) -> tuple[Span, ...]:
     ladder: list[Span] = []
     if expansion.mode is ExpansionMode.SECTION:
         ladder = [parent.section.span, parent.completed(parent.window(chunk_span, 1))]
     elif expansion.mode is ExpansionMode.WINDOW:
         ladder = [parent.completed(parent.window(chunk_span, expansion.window_chunks))]
     ladder.append(chunk_span)
-    steps = tuple(
+    return tuple(
         span for index, span in enumerate(ladder) if index == 0 or span != ladder[index - 1]
-    )
-    return Evidence(
-        candidate=candidate,
-        parent=parent,
-        chunk_span=chunk_span,
-        ladder=steps,
-        forced=own if parent.is_cut(own) else None,
-        notes=() if problem is None else (problem,),
-        wanted=wanted,
     )

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from assembler.filters import FieldValue
 from assembler.span import Span
@@ -54,13 +54,12 @@ class SourceState(enum.Enum):
     ENDED = "ended"
 
 
-@dataclass(frozen=True, slots=True)
-class VersionKey:
+class VersionKey(NamedTuple):
     """
     The identity within which spans may merge: one exact text of one source of one tenant.
     """
 
-    index: str
+    index: str  # type: ignore[assignment]  # hides `tuple.index`
     tenant: str
     source_id: str
     version: str
@@ -108,14 +107,14 @@ class Provenance:
         return SourceState.SUPERSEDED if revision < self.to_rev else SourceState.ENDED
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(NamedTuple):
     """
     A child: the small span of a section that was embedded. Its text is not fetched by searches.
 
     Attributes:
         ordinal: 0-based position among all chunks of the source version.
-        text_sha256: Hash of exactly the chunk's text, in UTF-8, as hex digits.
+        text_sha256: Hash of exactly the chunk's text, in UTF-8, as hex digits; "" where only its
+            section says that it is there.
     """
 
     key: str

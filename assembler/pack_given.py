@@ -16,7 +16,7 @@ from assembler.parent import Parent
 from assembler.profile import Profile
 from assembler.rank import Candidate
 from assembler.rebuild import Piece, rebuild
-from assembler.report import Signal, SignalScore
+from assembler.report import Signal
 from assembler.request import GivenPassage, PackRequest, Target
 from assembler.rules import Rules, share_of
 from assembler.scope import IndexVersion
@@ -179,7 +179,7 @@ def _evidence(
             text_sha256="",
         ),
         score=worth,
-        scores=() if passage.score is None else (SignalScore(Signal.CALLER, passage.score),),
+        values=tuple(passage.score if signal is Signal.CALLER else None for signal in Signal),
         queries=(),
         cosine=None,
     )

@@ -4,6 +4,7 @@ A parent section as the core cuts it.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,23 +41,27 @@ class Parent:
         """
         Return the whole sentences that lie inside a span, in order.
         """
-        ends = (*self.starts[1:], self.section.span.end)
+        starts = self.starts
+        first, last = bisect_left(starts, within.start), bisect_left(starts, within.end)
+        ends = (*starts[first + 1 : last + 1], self.section.span.end)
         return tuple(
             Span(start, end)
-            for start, end in zip(self.starts, ends, strict=True)
-            if within.start <= start and end <= within.end
+            for start, end in zip(starts[first:last], ends, strict=False)
+            if end <= within.end
         )
 
     def completed(self, span: Span) -> Span:
         """
         Return the span widened to the whole of the overlong sentences it begins or ends in.
         """
-        start, end = span.start, span.end
+        if not self.is_cut(span):
+            return span
+        starts, (start, end) = self.starts, span
         if start in self.forced:
-            start = max(offset for offset in self.starts if offset <= start)
+            start = starts[bisect_right(starts, start) - 1]
         if end in self.forced:
-            after = [offset for offset in self.starts if offset >= end]
-            end = min(after, default=self.section.span.end)
+            after = bisect_left(starts, end)
+            end = starts[after] if after < len(starts) else self.section.span.end
         return Span(start, end)
 
     def visible(self, span: Span) -> tuple[Span, str] | None:

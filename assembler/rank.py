@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from assembler.model import Chunk, Hit, SectionHit, VersionKey
 from assembler.profile import Profile
-from assembler.report import Signal, SignalScore
+from assembler.report import SignalScore, SignalValues, scores_of
 
 SCORE_DIGITS = 9
 """Decimal places that scores are compared by, so that equal sums are equal on every machine."""
@@ -33,24 +33,25 @@ class Found:
     sections: Sequence[SectionHit] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """
     A chunk that a search returned, with its fused score and what it is made of.
 
     Attributes:
         rank: 0-based, 0 is best.
         version: The source version that the chunk's span counts in.
+        values: What the score is made of, see `scores`.
+        queries: Those that found it; none where only its section says that it is there.
         cosine: Highest raw cosine of any query, None where no vector search returned the chunk.
     """
 
     rank: int
     target: int
-    index: str
+    index: str  # type: ignore[assignment]  # hides `tuple.index`
     version: VersionKey
     chunk: Chunk
     score: float
-    scores: tuple[SignalScore, ...]
+    values: SignalValues
     queries: tuple[int, ...]
     cosine: float | None
 
@@ -60,6 +61,27 @@ class Candidate:
         Return index name and chunk key.
         """
         return self.index, self.chunk.key
+
+    @property
+    def home(self) -> tuple[str, str]:
+        """
+        Return index name and section key.
+        """
+        return self.index, self.chunk.section_key
+
+    @property
+    def is_implied(self) -> bool:
+        """
+        Return whether no search returned it: only its section says that it is there.
+        """
+        return not self.queries
+
+    @property
+    def scores(self) -> tuple[SignalScore, ...]:
+        """
+        Return what the score is made of, by signals that have a value.
+        """
+        return scores_of(self.values)
 
 
 Around: TypeAlias = tuple[float, float, float]
@@ -91,13 +113,13 @@ class Support:
 
     def implied(
         self, version: VersionKey, home: tuple[str, str], ordinal: int
-    ) -> tuple[float, tuple[SignalScore, ...]]:
+    ) -> tuple[float, SignalValues]:
         """
         Return the score of a chunk that no search returned, and its parts: support is all it has.
         """
         beside, around = self.beside(version, ordinal), self.around.get(home, (0.0, 0.0, 0.0))
         score = beside + sum(around)
-        return score, _signals(score, None, None, (beside, *around))
+        return score, (score, None, None, beside, *around)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,25 +269,10 @@ def _supported(
             version=tally.version,
             chunk=tally.chunk,
             score=score,
-            scores=_signals(score, tally.cosine, tally.bm25, gained),
+            values=(score, tally.cosine, tally.bm25, *gained),
             queries=tuple(sorted(tally.queries)),
             cosine=tally.cosine,
         )
         for position, (_, key, score, gained, tally) in enumerate(scored)
     )
     return Ranking(candidates, support)
-
-
-_GAINED = (Signal.NEIGHBOUR, Signal.SECTION, Signal.SECTION_BEST, Signal.DOCUMENT)
-
-
-def _signals(
-    score: float, cosine: float | None, bm25: float | None, gained: Sequence[float]
-) -> tuple[SignalScore, ...]:
-    signals = [SignalScore(Signal.FUSED, score)]
-    if cosine is not None:
-        signals.append(SignalScore(Signal.DENSE, cosine))
-    if bm25 is not None:
-        signals.append(SignalScore(Signal.BM25, bm25))
-    signals += map(SignalScore, _GAINED, gained)
-    return tuple(signals)

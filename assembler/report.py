@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from assembler.model import MetadataValue, SourceState, VersionKey
 from assembler.scope import IndexVersion
@@ -14,6 +14,7 @@ from assembler.span import Span
 
 if TYPE_CHECKING:
     from assembler.profile import Profile
+    from assembler.rank import Candidate
     from assembler.request import AssembleRequest, PackRequest
 
 
@@ -99,6 +100,18 @@ class SignalScore(NamedTuple):
     value: float
 
 
+SignalValues: TypeAlias = "tuple[float | None, ...]"
+"""One value per signal in their order, None where a signal has none; what follows may be left out."""
+
+
+def scores_of(values: SignalValues) -> tuple[SignalScore, ...]:
+    """
+    Return the signals that have a value, with it.
+    """
+    pairs = zip(Signal, values, strict=False)
+    return tuple(SignalScore(signal, value) for signal, value in pairs if value is not None)
+
+
 @dataclass(frozen=True, slots=True)
 class PlacedSpan:
     """
@@ -178,20 +191,56 @@ class BudgetReport:
         return self.limit - self.context
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateReport:
+class CandidateReport(NamedTuple):
     """
     One candidate's fate, for `explain`.
     """
 
-    chunk_key: str
-    target: int
-    source_id: str
-    version: str
-    span: Span
+    candidate: Candidate
     disposition: Disposition
     notes: tuple[Note, ...]
-    scores: tuple[SignalScore, ...]
+
+    @property
+    def chunk_key(self) -> str:
+        """
+        Return the key that citations carry.
+        """
+        return self.candidate.chunk.key
+
+    @property
+    def target(self) -> int:
+        """
+        Return the position of the target that it was found in.
+        """
+        return self.candidate.target
+
+    @property
+    def source_id(self) -> str:
+        """
+        Return the source that it is a part of.
+        """
+        return self.candidate.version.source_id
+
+    @property
+    def version(self) -> str:
+        """
+        Return the label of the source's version.
+        """
+        return self.candidate.version.version
+
+    @property
+    def span(self) -> Span:
+        """
+        Return its place in the source text.
+        """
+        return self.candidate.chunk.span
+
+    @property
+    def scores(self) -> tuple[SignalScore, ...]:
+        """
+        Return what its score is made of.
+        """
+        return self.candidate.scores
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,15 @@ Rerank: mix the fused scores of the first candidates with what a cross-encoder s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import zip_longest
 
 from assembler.errors import InvalidRequest
 from assembler.expand import mismatch
 from assembler.model import Section
 from assembler.profile import Profile
 from assembler.rank import SCORE_DIGITS, Candidate
-from assembler.report import Signal, SignalScore
+from assembler.report import Signal
 from assembler.request import AssembleRequest
 
 Identity = tuple[str, str]
@@ -144,7 +145,7 @@ def reranked(
     behind = sorted(
         (one for one in candidates if one.identity not in judgements), key=lambda one: one.rank
     )
-    return tuple(replace(one, rank=rank) for rank, one in enumerate((*ahead, *behind)))
+    return tuple(one._replace(rank=rank) for rank, one in enumerate((*ahead, *behind)))
 
 
 def kept(ordered: Sequence[Candidate], some: Sequence[Candidate]) -> tuple[Candidate, ...]:
@@ -165,8 +166,8 @@ def _scaled(scores: Sequence[float]) -> list[float]:
 
 
 def _scored(one: Candidate, score: float, raw: float) -> Candidate:
-    signals = [
-        SignalScore(Signal.FUSED, score) if known.signal is Signal.FUSED else known
-        for known in one.scores
-    ]
-    return replace(one, score=score, scores=(*signals, SignalScore(Signal.RERANK, raw)))
+    new = {Signal.FUSED: score, Signal.RERANK: raw}
+    known = zip_longest(Signal, one.values)
+    return one._replace(
+        score=score, values=tuple(new.get(signal, value) for signal, value in known)
+    )

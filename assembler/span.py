@@ -4,15 +4,23 @@ Half-open ranges of Unicode code points, and their algebra.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Self
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
+class _Range(NamedTuple):
+    """
+    Two offsets, not checked; a tuple, because requests make, hash and compare thousands of them.
+    """
+
+    start: int
+    end: int
+
+
+class Span(_Range):
     """
     The half-open range ``[start, end)`` of code points in one text.
 
@@ -20,13 +28,13 @@ class Span:
         ValueError: The range is negative or has no positive length.
     """
 
-    start: int
-    end: int
+    __slots__ = ()
 
-    def __post_init__(self) -> None:
-        if self.start < 0 or self.end <= self.start:
-            msg = f"a span needs 0 <= start < end, got [{self.start}, {self.end})"
+    def __new__(cls, start: int, end: int) -> Self:
+        if start < 0 or end <= start:
+            msg = f"a span needs 0 <= start < end, got [{start}, {end})"
             raise ValueError(msg)
+        return tuple.__new__(cls, (start, end))
 
     @property
     def length(self) -> int:

@@ -5,9 +5,8 @@ the evidence, and a chunk that no search returned is worth what its support is.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 
 from assembler.gather import Exclusions, settle
 from assembler.look import Looked
@@ -79,13 +78,12 @@ def implied(
     homes: dict[tuple[str, str], Candidate] = {}
     for one in candidates:
         homes.setdefault((one.index, one.chunk.section_key), one)
-    return tuple(
-        _implied(home, first, section, place, support)
-        for home, first in homes.items()
-        if (section := sections.get(home)) is not None
-        for place, key in enumerate(section.chunk_keys)
-        if (home[0], key) not in seen
-    )
+    found: list[Candidate] = []
+    for home, first in homes.items():
+        section = sections.get(home)
+        if section is not None:
+            found += _implied(home, first.target, section, seen, support)
+    return tuple(found)
 
 
 def together(candidates: Sequence[Candidate], others: Sequence[Candidate]) -> tuple[Candidate, ...]:
@@ -100,34 +98,25 @@ def together(candidates: Sequence[Candidate], others: Sequence[Candidate]) -> tu
     ]
     scored += [(-round(one.score, SCORE_DIGITS), 1, 0, one.identity, one) for one in others]
     scored.sort(key=lambda entry: entry[:4])
-    return tuple(replace(entry[4], rank=rank) for rank, entry in enumerate(scored))
+    return tuple(entry[4]._replace(rank=rank) for rank, entry in enumerate(scored))
 
 
 def _implied(
-    home: tuple[str, str], first: Candidate, section: Section, place: int, support: Support
-) -> Candidate:
-    ordinal, span = section.first_chunk_ordinal + place, section.chunk_spans[place]
+    home: tuple[str, str],
+    target: int,
+    section: Section,
+    seen: Set[tuple[str, str]],
+    support: Support,
+) -> Iterator[Candidate]:
+    index, section_key = home
     origin = section.provenance
     version = VersionKey(
-        home[0], origin.tenant, origin.source_id, origin.version, origin.content_sha256
+        index, origin.tenant, origin.source_id, origin.version, origin.content_sha256
     )
-    score, scores = support.implied(version, home, ordinal)
-    text = section.slice(span).encode("utf-8", "surrogatepass")
-    return Candidate(
-        rank=0,
-        target=first.target,
-        index=home[0],
-        version=version,
-        chunk=Chunk(
-            key=section.chunk_keys[place],
-            provenance=origin,
-            section_key=section.key,
-            span=span,
-            ordinal=ordinal,
-            text_sha256=hashlib.sha256(text).hexdigest(),
-        ),
-        score=score,
-        scores=scores,
-        queries=(),
-        cosine=None,
-    )
+    for place, key in enumerate(section.chunk_keys):
+        if (index, key) in seen:
+            continue
+        ordinal = section.first_chunk_ordinal + place
+        score, values = support.implied(version, home, ordinal)
+        chunk = Chunk(key, origin, section_key, section.chunk_spans[place], ordinal, "")
+        yield Candidate(0, target, index, version, chunk, score, values, (), None)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from assembler.model import Block, Border, BorderKind, Chunk, Provenance, Section, VersionKey
 from assembler.rank import Candidate
-from assembler.report import Signal, SignalScore
 from assembler.request import Expansion, ExpansionMode, Fill, Format, Headings, Layout, Order
 from assembler.span import Span
 
@@ -168,7 +167,7 @@ def candidates(draw: st.DrawFn, corpus: tuple[Source, ...]) -> tuple[Candidate, 
             version=source.version,
             chunk=chunk,
             score=score,
-            scores=(SignalScore(Signal.FUSED, score),),
+            values=(score,),
             queries=(0,),
             cosine=None,
         )

@@ -27,8 +27,8 @@ CUTS = (Span(0, 12), Span(12, 24))
 def candidate(key: str, rank: int, score: float) -> Candidate:
     number = rank % 2
     chunk = Chunk(key, ORIGIN, "home", CUTS[number], number, sha256(CUTS[number].slice(TEXT)))
-    scores = (SignalScore(Signal.FUSED, score), SignalScore(Signal.BM25, 7.0))
-    return Candidate(rank, 0, "docs", version_key("docs", chunk), chunk, score, scores, (0,), None)
+    values = (score, None, 7.0)
+    return Candidate(rank, 0, "docs", version_key("docs", chunk), chunk, score, values, (0,), None)
 
 
 def home(*path: str) -> Section:

@@ -92,7 +92,7 @@ def evidence_of(parent: Parent, number: int, rank: int, score: float = 1.0) -> E
         [candidate], {("docs", parent.section.key): parent.section}, {}, Expansion(), []
     )
     assert not lost
-    return replace(found[0], parent=parent)
+    return found[0]._replace(parent=parent)
 
 
 def rules(limit: int = 1000) -> Rules:
@@ -226,10 +226,10 @@ def test_two_texts_for_one_range_are_never_both_shown() -> None:
     one = parent_of("Alpha. Beta. Gamma.", 7, 13)
     rival = Parent(replace(one.section, key="rival", text="OTHER. TEXT. HERE!!"), one.version, 0)
     good, bad = evidence_of(one, 0, 0), evidence_of(one, 0, 1)
-    bad = replace(
-        bad,
+    chunk = bad.candidate.chunk._replace(key="rival")
+    bad = bad._replace(
         parent=rival,
-        candidate=replace(bad.candidate, chunk=replace(bad.candidate.chunk, key="rival")),
+        candidate=bad.candidate._replace(chunk=chunk),
         chunk_span=Span(0, 9),
         ladder=(Span(0, 9),),
     )
