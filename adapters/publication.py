@@ -121,6 +121,12 @@ class PointPublication:
             raise IndexUnusable(self._index, problem)
         return manifest
 
+    def manifest_of(self, generation: str) -> Manifest | None:
+        """
+        Return the manifest of a generation of the index, whichever tenant made it.
+        """
+        return self._place.manifests().get(generation)
+
     @property
     def revision(self) -> int:
         """

@@ -108,8 +108,7 @@ class LedgerRow:
 
     Attributes:
         source_set: The set whose desired state a run of the indexer states.
-        described_sha256: Hash of title, uri, media type, language and metadata: what makes an
-            unchanged text a changed source version.
+        described_sha256: Hash of title, uri, media type, language and metadata.
         readers: None where nobody was named.
     """
 
@@ -135,10 +134,7 @@ class LedgerRow:
 @dataclass(frozen=True, slots=True)
 class RevisionSummary:
     """
-    One published revision of a tenant.
-
-    Attributes:
-        published_at: RFC 3339, UTC.
+    One published revision of a tenant; `published_at` is RFC 3339, UTC.
     """
 
     revision: int
@@ -209,6 +205,12 @@ class Publication(Protocol):
     def manifest(self) -> Manifest | None:
         """
         Return the manifest of the tenant's present generation, or None before the first publish.
+        """
+        ...
+
+    def manifest_of(self, generation: str) -> Manifest | None:
+        """
+        Return the manifest of a generation of the index, whichever tenant made it.
         """
         ...
 

@@ -20,7 +20,6 @@ from assembler.report import (
     CitedPassage,
     CitedSource,
     Disposition,
-    Note,
     PlacedSpan,
 )
 from assembler.span import Span, covers, union_of

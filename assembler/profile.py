@@ -5,6 +5,7 @@ Profiles: the numbers of ranking and packing, as data.
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import asdict, dataclass
 
 
@@ -41,6 +42,25 @@ class Profile:
     rerank_weight: float = 0.5
     rerank_limit: int = 50
 
+    def __post_init__(self) -> None:
+        """
+        Refuse numbers that rank or limit nothing.
+        """
+        for name in WEIGHTS:
+            self._check(name, is_right=_is_amount(getattr(self, name)), must="finite, at least 0")
+        if not self.dense and not self.bm25:
+            msg = "dense and bm25 must not both be 0; one of them has to find something"
+            raise ValueError(msg)
+        self._check("price", is_right=_is_amount(self.price), must="finite, at least 0")
+        self._check("rerank_weight", is_right=0.0 <= self.rerank_weight <= 1.0, must="0 to 1")
+        for name in LIMITS:
+            self._check(name, is_right=getattr(self, name) >= 1, must="at least 1")
+
+    def _check(self, name: str, *, is_right: bool, must: str) -> None:
+        if not is_right:
+            msg = f"{name} must be {must}, got {getattr(self, name)!r}"
+            raise ValueError(msg)
+
     @property
     def sha256(self) -> str:
         """
@@ -49,7 +69,31 @@ class Profile:
         return hashlib.sha256(repr(sorted(asdict(self).items())).encode()).hexdigest()
 
 
+WEIGHTS = ("dense", "bm25", "neighbour", "section", "section_best", "document")
+"""Fields of a profile that weigh a signal."""
+
+LIMITS = ("section_limit", "rerank_limit")
+"""Fields of a profile that say how many at most."""
+
+
+def _is_amount(value: float) -> bool:
+    return math.isfinite(value) and value >= 0.0
+
+
 DEFAULT_PROFILE = Profile("default")
 
-PROFILES = {DEFAULT_PROFILE.name: DEFAULT_PROFILE}
-"""Every profile by its name."""
+E5_PROFILE = Profile("multilingual-e5-small", dense=0.6, bm25=0.4)
+
+PROFILES = {one.name: one for one in (DEFAULT_PROFILE, E5_PROFILE)}
+"""Every profile by its name; one that was fitted to a model has the model's name."""
+
+
+def profile_of(model: str) -> str:
+    """
+    Return the name of the profile that was fitted to a model, the default one where none was.
+
+    Args:
+        model: Its name, with or without the name of who published it before a slash.
+    """
+    name = model.rpartition("/")[2].casefold()
+    return name if name in PROFILES else DEFAULT_PROFILE.name

@@ -101,7 +101,7 @@ class SignalScore(NamedTuple):
 
 
 SignalValues: TypeAlias = "tuple[float | None, ...]"
-"""One value per signal in their order, None where a signal has none; what follows may be left out."""
+"""One value per signal in their order, None where it has none; the last may be left out."""
 
 
 def scores_of(values: SignalValues) -> tuple[SignalScore, ...]:

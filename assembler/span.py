@@ -31,6 +31,9 @@ class Span(_Range):
     __slots__ = ()
 
     def __new__(cls, start: int, end: int) -> Self:
+        """
+        Make the range of these two offsets.
+        """
         if start < 0 or end <= start:
             msg = f"a span needs 0 <= start < end, got [{start}, {end})"
             raise ValueError(msg)

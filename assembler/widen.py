@@ -5,7 +5,8 @@ the evidence, and a chunk that no search returned is worth what its support is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -106,7 +107,7 @@ def _implied(
     home: tuple[str, str],
     target: int,
     section: Section,
-    seen: Set[tuple[str, str]],
+    seen: AbstractSet[tuple[str, str]],
     support: Support,
 ) -> Iterator[Candidate]:
     index, section_key = home

@@ -24,6 +24,7 @@ from adapters.model_export import export_model
 from adapters.model_files import DESCRIPTION
 from assembler.errors import InvalidRequest
 from assembler.model import FieldType
+from assembler.profile import PROFILES
 from cli.options import TenantName
 from indexer.index import run_index
 from indexer.request import DEFAULT_SET, IndexRequest, Summary
@@ -76,6 +77,13 @@ def index(
     readers: Annotated[
         str | None, typer.Option(help="required or optional. Default: required once one is named.")
     ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Of requests that name none: {', '.join(PROFILES)}. Default: as the index has "
+            "it; for a new one the model's own."
+        ),
+    ] = None,
 ) -> None:
     """
     Index files: what is new or changed is written, what is missing ends, the rest is carried over.
@@ -93,6 +101,7 @@ def index(
         remove=tuple(remove or ()),
         keep_versions=keep_versions,
         readers_required=None if readers is None else readers == "required",
+        profile=profile,
     )
     if not request.paths and not request.remove:
         raise InvalidRequest("paths", "are missing; name files or folders, or --remove a source")

@@ -36,6 +36,17 @@ def export(
         Path | None,
         typer.Option(help="Folder to write. Default: CONTEXT_ASSEMBLER_MODEL_DIR."),
     ] = None,
+    prefix: Annotated[
+        str | None,
+        typer.Option(
+            help="Text before every document, such as 'passage: ' with its space. Default: the "
+            "model's own prompt, else nothing."
+        ),
+    ] = None,
+    query_prefix: Annotated[
+        str | None,
+        typer.Option(help="Text before every query, such as 'query: '. Default: as above."),
+    ] = None,
 ) -> None:
     """
     Export a model to ONNX with its tokenizer and description, checked against the original.
@@ -43,5 +54,5 @@ def export(
     Needs the optional dependency group `models`; serving does not.
     """
     folder = out or Settings().model_dir
-    export_model(source, folder)
+    export_model(source, folder, prefix=prefix, query_prefix=query_prefix)
     Console().print(f"wrote {folder}")

@@ -20,6 +20,9 @@ _PARAGRAPH = re.compile(r"\n(?:[ \t]*\n)+")
 _LINE = re.compile(r"\n+")
 _GRAPHEME = regex.compile(r"\X")
 _LISTED = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|\||#{1,6}\s|>|```|~~~)")
+_NUMBERED = regex.compile(r"(?<=\p{Ll}{4}[.!?][)\]»“”\"]?|[)\]»“”\"][.!?])(?=\d{1,3} ?\p{Lu})")
+"""A margin or note number that stuck to the end of a sentence: "… is due.12 The fee …"."""
+
 GRAPHEMES_LOOKED_BACK = 64
 LEAST_CLUSTERS = 4
 
@@ -76,7 +79,7 @@ def _sentences(text: str, start: int, end: int, language: str, *, is_code: bool)
             position += len(sentence)
         if position == high:
             offsets += found
-    return offsets
+    return sorted({*offsets, *(match.start() for match in _NUMBERED.finditer(text, start, end))})
 
 
 def forced_cut(text: str, start: int, reach: int) -> int:

@@ -32,7 +32,7 @@ HEADING_JOINT = " > "
 
 CHUNKER = ChunkerSpec(
     name="structure",
-    version="1",
+    version="2",
     settings={
         "section_tokens": SECTION_TOKENS,
         "chunk_tokens": CHUNK_TOKENS,

@@ -17,8 +17,9 @@ from adapters.store import (
     Publication,
     RevisionSummary,
 )
-from assembler.errors import InvalidRequest
+from assembler.errors import InvalidRequest, ProfileUnknown
 from assembler.model import FOREVER
+from assembler.profile import PROFILES, profile_of
 from indexer.cut_source import CHUNKER, CutSource, cut_source
 from indexer.language import Foreign, tokens_per_word, unknown_share
 from indexer.plan import Plan, Wanted, described_sha256, ended_rows, make_plan
@@ -42,9 +43,12 @@ def run_index(
 
     Raises:
         InvalidRequest: The request or the sources file contradicts itself or the index.
+        ProfileUnknown: The request names a profile that there is not.
         IndexUnavailable: Another process writes this index, or it cannot be written.
     """
     started = clock()
+    if request.profile is not None and request.profile not in PROFILES:
+        raise ProfileUnknown(request.profile, tuple(sorted(PROFILES)))
     summary = Summary()
     with store.publication(request.index, request.tenant) as publication:
         schema = request.schema
@@ -55,9 +59,23 @@ def run_index(
         manifest = Manifest(CHUNKER, embedder.spec, Bm25Spec(), schema)
         if not request.paths and request.schema is None and publication.manifest:
             manifest = publication.manifest  # what writes no text changes no configuration
+        profile = request.profile or _profile(manifest, publication)
+        manifest = replace(manifest, profile=profile)
         _apply(request, publication, manifest, plan, reads, embedder, summary, progress)
     summary.seconds = clock() - started
     return summary
+
+
+def _profile(manifest: Manifest, publication: Publication) -> str:
+    """
+    Return the profile that the index has, also by another tenant; for a new one or another model
+    the model's own.
+    """
+    model = manifest.embedding.model
+    present = publication.manifest_of(manifest.generation) or publication.manifest
+    if present is not None and present.embedding.model == model:
+        return present.profile
+    return profile_of(model.name)
 
 
 def _plan(
@@ -116,6 +134,7 @@ def _apply(
         not (to_write or ends or readers)
         and required == ledger.readers_required
         and not (is_new and reads)
+        and (publication.manifest is None or publication.manifest.profile == manifest.profile)
     ):
         summary.index_version = f"{ledger.generation}.{ledger.revision}" if ledger.revision else ""
         return

@@ -25,6 +25,8 @@ class IndexRequest:
         remove: Sources to end.
         keep_versions: Earlier versions of a source that stay readable.
         readers_required: Sources without readers are invisible; None keeps what is.
+        profile: Name of the profile that requests use unless they name one; None keeps that of the
+            index, and takes the model's own for a new index or another model.
     """
 
     index: str
@@ -39,6 +41,7 @@ class IndexRequest:
     remove: tuple[str, ...] = ()
     keep_versions: int = 0
     readers_required: bool | None = None
+    profile: str | None = None
     most_file_bytes: int = MOST_BYTES
 
 

@@ -131,6 +131,12 @@ class FakePublication:
         generation = self._part.ledger.generation
         return None if generation is None else self._index.manifests[generation]
 
+    def manifest_of(self, generation: str) -> Manifest | None:
+        """
+        Return the manifest of a generation.
+        """
+        return self._index.manifests.get(generation)
+
     def open_generation(self, manifest: Manifest) -> None:
         """
         Make the generation of this manifest the one that is written.

@@ -37,7 +37,7 @@ class Options:
     How the questions are asked.
 
     Attributes:
-        profile: None takes the profile of the index.
+        profile: None takes the one of the model.
         is_pinned: A question that names a version reads that version alone.
         is_scoped: A question that names documents reads those alone.
         baselines: Whether the restated baselines are measured too.

@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from assembler.assemble import ContextAssembler
 from assembler.ports import ChunkIndex, Embedder, IndexCatalog, TokenCounter, TokenCounters
 from assembler.profile import PROFILES, Profile
-from assembler.report import AssembledContext, CitedSource, Stage
+from assembler.report import Stage
 from assembler.request import (
     AssembleRequest,
     Budget,
@@ -25,8 +25,9 @@ from assembler.request import (
 from assembler.scope import Pin, Scope, VersionPolicy
 from bench.quality.options import TOKENIZER, Options
 from bench.quality.stored import StoredDocuments, source_id_of
-from evaluation.measures import Place, Shown, ShownPassage
+from evaluation.measures import Shown
 from evaluation.question_set import Document, Question
+from evaluation.shown import shown_of
 
 SEARCHING = frozenset([Stage.EMBED, Stage.SEARCH, Stage.FETCH_SECTIONS])
 NO_WEIGHTS = frozenset(["price", "rerank_weight"])
@@ -101,23 +102,7 @@ class Product:
             )
         )
         seconds = sum(one.seconds for one in context.stages if one.stage not in SEARCHING)
-        return self._shown(context), seconds
-
-    def _shown(self, context: AssembledContext) -> Shown:
-        passages = [
-            ShownPassage(
-                block=one.block,
-                ranges=self._places(one.sources[0]),
-                echoes=tuple(place for source in one.sources[1:] for place in self._places(source)),
-            )
-            for one in context.passages
-        ]
-        recounted = self._counter.count(context.context) if context.context else 0
-        return Shown.of(passages, context.context, recounted)
-
-    def _places(self, source: CitedSource) -> tuple[Place, ...]:
-        doc_id = self._stored.doc_id(source.version.source_id, source.version.version)
-        return tuple((doc_id, placed.source) for placed in source.spans)
+        return shown_of(context, self._stored.doc_id, self._counter), seconds
 
 
 def ablated(name: str | None) -> dict[str, Profile]:

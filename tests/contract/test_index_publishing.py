@@ -109,3 +109,20 @@ async def test_vectors_are_reused_while_the_model_stays(backend: Backend) -> Non
         assert publication.reusable_vectors("cats").keys() == found.keys()
         publication.open_generation(manifest(model=replace(MODEL, sha256="1" * 64)))
         assert publication.reusable_vectors("cats") == {}
+
+
+async def test_a_profile_is_of_the_generation_and_may_change_with_any_publish(
+    backend: Backend,
+) -> None:
+    publish(backend.store, [CATS], tenant="a")
+    generation = manifest().generation
+
+    with backend.store.publication("docs", "b") as publication:
+        assert publication.manifest is None
+        assert publication.manifest_of(generation) == manifest()
+        assert publication.manifest_of("g0") is None
+        publication.open_generation(replace(manifest(), profile="other"))
+        publication.commit([], readers_required=False, summary=summary(1))
+
+    assert {one.manifest.profile for one in backend.store.listings()} == {"other"}
+    assert (await backend.reading.resolve("docs", "a")).profile == "other"

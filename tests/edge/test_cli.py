@@ -67,6 +67,10 @@ def test_wrong_calls_are_one_line_and_say_what_to_do(run, tmp_path: Path) -> Non
         (("index", str(tmp_path / "nope"), "--index", "mine"), "does not exist"),
         (("index", "--index", "mine"), "name files or folders"),
         (("index", str(tmp_path), "--index", "Bad Name"), "a-z"),
+        (
+            ("index", str(tmp_path), "--index", "mine", "--profile", "nope"),
+            "default, multilingual-e5-small",
+        ),
         (("count", str(tmp_path / "nope")), "nope"),
         (("ask", "x", "--index", "a", "--budget", "5", "--address", "127.0.0.1:1"), "UNAVAILABLE"),
     ):
@@ -77,6 +81,18 @@ def test_wrong_calls_are_one_line_and_say_what_to_do(run, tmp_path: Path) -> Non
     wrong = run("serve", CONTEXT_ASSEMBLER_PORT="many")
     assert wrong.returncode == 2
     assert "CONTEXT_ASSEMBLER_PORT" in wrong.stderr
+
+
+def test_a_wrong_file_of_profiles_stops_the_start(run, tmp_path: Path) -> None:
+    path = tmp_path / "profiles.toml"
+    path.write_text("[mine]\nbm52 = 0.4\n")
+
+    done = run("serve", CONTEXT_ASSEMBLER_PROFILES_FILE=str(path))
+
+    assert done.returncode == 1
+    for part in ("profiles.toml", "'mine'", "'bm52'", "there are: dense, bm25"):
+        assert part in done.stderr.replace("\n", ""), done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_folder_that_another_process_writes_is_left_alone(run, tmp_path: Path) -> None:

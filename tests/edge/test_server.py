@@ -191,6 +191,7 @@ async def test_metrics_account_for_every_candidate(running: Running) -> None:
 
 
 async def test_calls_in_flight_are_answered_while_the_service_drains(running: Running) -> None:
+    await running.channel.channel_ready()
     call = asyncio.ensure_future(running.stub.AssembleContext(asking(), metadata=KEY))
     await asyncio.sleep(0.005)
     running.stop.set()

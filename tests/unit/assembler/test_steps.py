@@ -39,7 +39,7 @@ from assembler.request import (
     Order,
     Target,
 )
-from assembler.rules import Rules, share_of
+from assembler.rules import PRICED_TOKENS, Rules, share_of
 from assembler.scope import IndexVersion, ReadScope, Scope
 from assembler.span import Span, trimmed
 from tests.counters import CharCounter
@@ -500,20 +500,19 @@ def test_pins_alone_are_packed_when_every_estimate_was_far_too_low() -> None:
 
 def test_a_part_that_costs_more_than_it_is_worth_is_not_shown() -> None:
     good = parent_of("Best.", source="b")
-    weak = parent_of("Short. " + "A long second sentence of many words goes on and on.", source="w")
+    weak = parent_of("Short. " + "A long second sentence of many words goes on and on. " * 9)
     section = replace(weak.section, heading_path=("A heading of many words " * 5,))
-    borders = (Border(7, BorderKind.SENTENCE),)
-    weak = Parent(replace(section, borders=borders), weak.version, 0)
+    weak = Parent(replace(section, borders=(Border(7, BorderKind.SENTENCE),)), weak.version, 0)
     first, second = evidence_of(good, 0, 0, 1.0), evidence_of(weak, 0, 1, 0.5)
     second = replace(second, parent=weak, ladder=(second.chunk_span, Span(0, 7)))
     parts = PartCounts(CharCounter().count, LAYOUT)
     whole, part = (parts.cost(weak, span, None) for span in second.ladder)
-    price = 0.5 * 100 / whole
+    price = 0.5 * PRICED_TOKENS / whole
     priced = replace(rules(), fill=Fill.AUTO, profile=replace(DEFAULT_PROFILE, price=price))
     room = parts.cost(good, first.chunk_span, None) + part
     filling = Filling(parts, priced, room)
 
     choose(filling, [first, second])
 
-    assert filling.reasons["docs", "w-0"] is Disposition.OVER_BUDGET
+    assert filling.reasons["docs", "a-0"] is Disposition.OVER_BUDGET
     assert [home.parent.version.source_id for home in filling.chosen.values()] == ["b"]

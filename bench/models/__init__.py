@@ -1,0 +1,3 @@
+"""
+Models for benches that come from packages, made into folders that the product serves.
+"""
