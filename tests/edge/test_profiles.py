@@ -38,7 +38,7 @@ def test_requests_may_name_a_profile_of_the_file(
     with serving(settings) as address, ContextAssemblerClient(address, timeout_seconds=30) as mine:
         context = mine.assemble_context(request)
         request.profile = "nobody"
-        with pytest.raises(ContextAssemblerCallError, match="NOT_FOUND: profile .nobody. .*words"):
+        with pytest.raises(ContextAssemblerCallError, match=r"NOT_FOUND: profile .nobody. .*words"):
             mine.assemble_context(request)
 
     assert handbook.is_published
