@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
+from typing import Any
 
 from assembler.assemble import ContextAssembler
 from assembler.ports import ChunkIndex, Embedder, IndexCatalog, TokenCounter, TokenCounters
-from assembler.profile import PROFILES, Profile
+from assembler.profile import PROFILES, WEIGHTS, Profile
 from assembler.report import Stage
 from assembler.request import (
     AssembleRequest,
@@ -30,8 +31,6 @@ from evaluation.question_set import Document, Question
 from evaluation.shown import shown_of
 
 SEARCHING = frozenset([Stage.EMBED, Stage.SEARCH, Stage.FETCH_SECTIONS])
-NO_WEIGHTS = frozenset(["price", "rerank_weight"])
-"""The stop rule, and what weighs nothing while no reranker is asked."""
 
 
 class Product:
@@ -109,17 +108,12 @@ def ablated(name: str | None) -> dict[str, Profile]:
     """
     Return the profile without each of its weights, one at a time, by the name of the weight.
 
-    Limits and the price are no weights; a weight of 0 has nothing to take away.
+    A weight of 0 has nothing to take away.
     """
     profile = PROFILES[name or "default"]
     found = {}
-    for one in fields(profile):
-        value = getattr(profile, one.name)
-        if isinstance(value, float) and value and one.name not in NO_WEIGHTS:
-            changed: dict[str, float] = {one.name: 0.0}
-            found[f"without {one.name}"] = replace(
-                profile,
-                name=f"without {one.name}",
-                **changed,  # type: ignore[arg-type]
-            )
+    for weight in WEIGHTS:
+        if getattr(profile, weight):
+            without: dict[str, Any] = {"name": f"without {weight}", weight: 0.0}
+            found[f"without {weight}"] = replace(profile, **without)
     return found

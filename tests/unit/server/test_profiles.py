@@ -123,7 +123,7 @@ def test_a_profile_is_added_behind_what_is_there_and_never_replaced(tmp_path: Pa
     add_profile(tmp_path / "new" / "profiles.toml", mine)
 
     assert path.read_text().startswith("# our own\n[first]\nbm25 = 0.5\n\n[mine]\n")
-    assert set(read_profiles(path)) == {"default", "first", "mine"}
+    assert set(read_profiles(path)) == {*PROFILES, "first", "mine"}
     assert read_profiles(tmp_path / "new" / "profiles.toml")["mine"] == mine
     with pytest.raises(ProfilesInvalid, match="is there already"):
         add_profile(path, mine)
