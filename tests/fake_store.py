@@ -54,7 +54,7 @@ class Stored:
         Return the chunk as readers see it.
         """
         assert self.chunk
-        return replace(self.chunk.chunk, provenance=self.provenance)
+        return self.chunk.chunk._replace(provenance=self.provenance)
 
     def as_section(self) -> Section:
         """

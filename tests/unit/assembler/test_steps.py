@@ -421,7 +421,7 @@ def test_a_long_heading_is_a_label_and_leaves_room_for_the_evidence() -> None:
     parent = parent_of("The walrus eats clams.")
     heading = "Bom " * 1200
     parent = Parent(replace(parent.section, heading_path=(heading,)), parent.version, 0)
-    item = replace(evidence_of(parent, 0, 0), parent=parent)
+    item = evidence_of(parent, 0, 0)._replace(parent=parent)
 
     text = packed(item, limit=60).rendered.text
 
@@ -503,7 +503,7 @@ def test_a_part_that_costs_more_than_it_is_worth_is_not_shown() -> None:
     section = replace(weak.section, heading_path=("A heading of many words " * 5,))
     weak = Parent(replace(section, borders=(Border(7, BorderKind.SENTENCE),)), weak.version, 0)
     first, second = evidence_of(good, 0, 0, 1.0), evidence_of(weak, 0, 1, 0.5)
-    second = replace(second, parent=weak, ladder=(second.chunk_span, Span(0, 7)))
+    second = second._replace(parent=weak, ladder=(second.chunk_span, Span(0, 7)))
     parts = PartCounts(CharCounter().count, LAYOUT)
     whole, part = (parts.cost(weak, span, None) for span in second.ladder)
     price = 0.5 * PRICED_TOKENS / whole
