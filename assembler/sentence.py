@@ -36,7 +36,7 @@ class Wanted:
         folded = [parent.section.slice(span).casefold() for parent, span in self.places]
         words = sorted({word for query in self.queries for word in _WORD.findall(query.casefold())})
         return {
-            word: math.log(1.0 + (len(folded) + 1) / (1 + sum(word in text for text in folded)))
+            word: math.log(1.0 + (len(folded) + 1) / (1 + sum([word in text for text in folded])))
             for word in words
         }
 

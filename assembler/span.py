@@ -107,7 +107,7 @@ def covers(spans: tuple[Span, ...], wanted: Span) -> bool:
     """
     Return whether one of the joined spans (see `union_of`) contains the wanted range.
     """
-    for span in spans:
+    for span in spans:  # noqa: SIM110 - a generator takes longer than its one or two spans
         if span.contains(wanted):
             return True
     return False
@@ -131,6 +131,8 @@ def trimmed(span: Span, text: str, text_start: int = 0) -> Span | None:
     kept = len(part.rstrip())
     if kept == 0:
         return None
+    if not part[0].isspace():
+        return Span(span.start, span.start + kept)
     first = len(part) - len(part.lstrip())
     line_start = part.rfind("\n", 0, first) + 1
     before = span.start - text_start - 1
