@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from assembler.expand import Evidence
-from assembler.fill import LEAST_TOKENS, Filling
+from assembler.fill import Filling
 from assembler.grow import Growth
 from assembler.merge import Chosen
 from assembler.rank import SCORE_DIGITS
@@ -102,8 +102,9 @@ def _rungs(filling: Filling, item: Evidence) -> Iterator[Span]:
     Yield the ladder, and last the forced piece where its sentence exceeds the whole limit.
     """
     yield from item.ladder
-    if filling.room - filling.tokens >= LEAST_TOKENS:
-        yield from item.last_rungs
+    if filling.is_nearly_full:
+        return
+    yield from item.last_rungs
     forced, limit = item.forced, filling.rules.limit
     if forced is not None and filling.parts.exceeds(item.parent, item.chunk_span, limit):
         yield forced

@@ -4,7 +4,7 @@ What is chosen so far under a limit of estimated tokens, and what may still be.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from assembler.estimate import PartCounts
@@ -20,6 +20,10 @@ from assembler.span import Span, covers
 LEAST_TOKENS = 16
 """No step is expected to cost less; below what so many tokens must buy nothing is tried."""
 
+LEAST_PARTS = 256
+"""What is left is not filled up where it is less than the limit divided by this, and less than any
+step is expected to cost."""
+
 MOST_CHARS_PER_TOKEN = 16
 """What has more characters per token of the room left is not counted: it cannot fit."""
 
@@ -33,12 +37,13 @@ class Filling:
         room: Most estimated tokens; differs from the limit by what estimates are known to be off.
         disputed: Source versions of which two sections overlap; None where any may.
         cheapest_skipped: Least estimated tokens of a step that did not fit.
+        crumbs: Where less than so many tokens are left, nothing is looked for that fits.
     """
 
     parts: PartCounts
     rules: Rules
     room: int
-    disputed: Set[VersionKey] | None = None
+    disputed: AbstractSet[VersionKey] | None = None
     tokens: int = 0
     chosen: dict[tuple[VersionKey, str], Chosen] = field(default_factory=dict)
     aliases: list[Alias] = field(default_factory=list)
@@ -51,6 +56,10 @@ class Filling:
     _by_source: dict[tuple[str, str, str], int] = field(default_factory=dict)
     _by_target: dict[int, int] = field(default_factory=dict)
     _barred: dict[VersionKey, tuple[Span, ...]] = field(default_factory=dict)
+    crumbs: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.crumbs = min(self.rules.limit // LEAST_PARTS, LEAST_TOKENS)
 
     def pin(self, parent: Parent, span: Span) -> None:
         """
@@ -176,13 +185,21 @@ class Filling:
 
     def is_too_long(self, span: Span) -> bool:
         """
-        Return whether a span is far too long for the room, which needs no count.
+        Return whether a span is far too long for the room, or the room too small for any search:
+        neither needs a count.
         """
-        least = span.length // MOST_CHARS_PER_TOKEN
+        least = max(span.length // MOST_CHARS_PER_TOKEN, self.crumbs)
         if least <= self.room - self.tokens:
             return False
         self.cheapest_skipped = min(least, self.cheapest_skipped or least)
         return True
+
+    @property
+    def is_nearly_full(self) -> bool:
+        """
+        Return whether less is left than any step is expected to cost.
+        """
+        return self.room - self.tokens < LEAST_TOKENS
 
     def is_hopeless(self, score: float) -> bool:
         """

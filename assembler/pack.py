@@ -36,6 +36,9 @@ MOST_REPAIRS = 8
 WASTE_TOKENS = 16
 """Unused room below this, beyond the cheapest skipped step, is not worth another full count."""
 
+WASTE_PARTS = 100
+"""Nor is less than the limit divided by this."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
@@ -117,6 +120,7 @@ def pack(work: Work, measure: Measure) -> Packed:
     parts = PartCounts(measure.counter.count, work.layout)
     beside, disputed = work.growth, work.disputed
     room = measure.limit
+    waste = max(WASTE_TOKENS, measure.limit // WASTE_PARTS)
     best: Packed | None = None
     corrections = 0
     for _ in range(MOST_REPAIRS + 1):
@@ -133,7 +137,7 @@ def pack(work: Work, measure: Measure) -> Packed:
         best = packed
         skipped = packed.filling.cheapest_skipped
         unused = measure.limit - packed.tokens
-        if skipped is None or unused < skipped + WASTE_TOKENS:
+        if skipped is None or unused < skipped + waste:
             break
         room += max(unused - skipped - WASTE_TOKENS // 2, 1)
     if best is None:
