@@ -5,7 +5,7 @@ From a packed context to the reply of the core.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assembler.budget import Measure
@@ -14,9 +14,11 @@ from assembler.expand import Evidence
 from assembler.pack import Packed
 from assembler.profile import Profile
 from assembler.rank import Candidate
+from assembler.render import Block
 from assembler.report import (
     AssembledContext,
     BudgetReport,
+    CitedPassage,
     Degradation,
     Disposition,
 )
@@ -57,12 +59,13 @@ def conclude(packed: Packed, basis: Basis, measure: Measure) -> AssembledContext
     fields = request.metadata_fields if isinstance(request, AssembleRequest) else ()
     revisions = {number: one.revision for number, one in enumerate(basis.index_versions)}
     context = packed.rendered.text
+    passages = cite(
+        packed, revisions=revisions, metadata_fields=fields, count=measure.counter.count
+    )
     return AssembledContext(
         context=context,
-        passages=cite(
-            packed, revisions=revisions, metadata_fields=fields, count=measure.counter.count
-        ),
-        budget=_budget(packed, measure, request),
+        passages=passages,
+        budget=_budget(packed, passages, measure, request),
         candidates=account(packed, basis.candidates, basis.evidence, basis.settled),
         stages=(),
         index_versions=basis.index_versions,
@@ -92,14 +95,16 @@ def fingerprint(basis: Basis, measure: Measure) -> str:
 
 
 def _budget(
-    packed: Packed, measure: Measure, request: AssembleRequest | PackRequest
+    packed: Packed,
+    passages: Sequence[CitedPassage],
+    measure: Measure,
+    request: AssembleRequest | PackRequest,
 ) -> BudgetReport:
-    parts = packed.filling.parts
-    blocks = packed.rendered.blocks
+    parts, blocks = packed.filling.parts, packed.rendered.blocks
     headings = sum(parts.of(block.heading) for block in blocks)
-    texts = sum(
-        parts.of(one.context.slice(packed.rendered.text)) for b in blocks for one in b.spans
-    )
+    # a block is counted already; what stands in it beside text is short
+    beside = sum(parts.of(one) for block in blocks for one in _beside_text(block, packed))
+    texts = max(sum(passage.tokens for passage in passages) - beside, 0)
     headings = min(headings, packed.tokens)
     text = min(texts, packed.tokens - headings)
     return BudgetReport(
@@ -113,6 +118,17 @@ def _budget(
         markers=packed.tokens - headings - text,
         is_proxy=request.budget.safety_ratio > 1.0,
     )
+
+
+def _beside_text(block: Block, packed: Packed) -> Iterator[str]:
+    """
+    Yield what stands in a block before, between and after its source text.
+    """
+    start = block.place.start
+    for span in block.spans:
+        yield packed.rendered.text[start : span.context.start]
+        start = span.context.end
+    yield packed.rendered.text[start : block.place.end]
 
 
 def _sha256(text: str) -> str:
