@@ -82,7 +82,8 @@ def expand(
             lost.append(candidate)
         else:
             placed.append((candidate, parent, problem))
-    wanted = Wanted(queries, [(parent, one.chunk.span) for one, parent, _ in placed])
+    found = [(parent, one.chunk.span) for one, parent, _ in placed if not one.is_implied]
+    wanted = Wanted(queries, found)
     evidence = (_evidence(*one, expansion, wanted) for one in placed)
     return tuple(evidence), tuple(lost)
 

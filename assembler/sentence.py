@@ -19,7 +19,7 @@ _WORD = re.compile(r"\w+")
 @dataclass(frozen=True)
 class Wanted:
     """
-    What the queries ask for, and the candidates' places, by which a word's weight is told.
+    What the queries ask for, and the places that searches found, by which a word's weight is told.
     """
 
     queries: Sequence[str]
@@ -30,8 +30,8 @@ class Wanted:
         """
         Return the queries' words with what each says of a text: little where most have it.
 
-        The weight is the inverse document frequency (Spaerck Jones, 1972) over the candidates'
-        texts; a word also counts as the beginning or a part of a longer one.
+        The weight is the inverse document frequency (Spaerck Jones, 1972) over the texts
+        that were found; a word also counts as the beginning or a part of a longer one.
         """
         folded = [parent.section.slice(span).casefold() for parent, span in self.places]
         words = sorted({word for query in self.queries for word in _WORD.findall(query.casefold())})
