@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from assembler.merge import Chosen, carried
 from assembler.parent import Parent
-from assembler.render import Style, frame_of
+from assembler.render import Style, frame_of, printed_heading
 from assembler.request import Layout
 from assembler.span import Span, union_of
 
@@ -22,7 +22,7 @@ class PartCounts:
         self._count = count
         self._layout = layout
         self._known: dict[str, int] = {}
-        self._overheads: dict[tuple[str, ...], int] = {}
+        self._overheads: dict[str, int] = {}
         self._gap = self.of(Style().gap_in_line)
 
     def of(self, text: str) -> int:
@@ -34,15 +34,16 @@ class PartCounts:
             tokens = self._known[text] = self._count(text) if text else 0
         return tokens
 
-    def overhead(self, parent: Parent) -> int:
+    def overhead(self, parent: Parent, span: Span) -> int:
         """
-        Return the tokens of a block's marker, heading and separator.
+        Return the tokens of the marker, heading and separator of a block that begins with a span.
         """
-        path = parent.section.heading_path
-        tokens = self._overheads.get(path)
+        shown = parent.visible(span)
+        heading = printed_heading(parent.section, shown[1] if shown else "", self._layout)
+        tokens = self._overheads.get(heading)
         if tokens is None:
-            opening, closing = frame_of(parent.section, self._layout)
-            tokens = self._overheads[path] = self.of(opening) + self.of(closing)
+            opening, closing = frame_of(heading, self._layout)
+            tokens = self._overheads[heading] = self.of(opening) + self.of(closing)
         return tokens
 
     def cost(self, parent: Parent, span: Span, home: Chosen | None) -> int:
@@ -52,7 +53,7 @@ class PartCounts:
         if home is None or not home.joined:
             spans = union_of((span, *carried(parent, (span,))))
             return (
-                self.overhead(parent)
+                self.overhead(parent, spans[0])
                 + sum(self._text(parent, one) for one in spans)
                 + self._gap * (len(spans) - 1)
             )
@@ -66,7 +67,7 @@ class PartCounts:
         Return whether a span alone costs more than a limit; it is counted only where it can.
         """
         spans = union_of((span, *carried(parent, (span,))))
-        frame = self.overhead(parent) + self._gap * (len(spans) - 1)
+        frame = self.overhead(parent, spans[0]) + self._gap * (len(spans) - 1)
         texts = (parent.section.slice(one).encode("utf-8", "surrogatepass") for one in spans)
         if frame + sum(map(len, texts)) <= limit:  # no token is less than a byte
             return False

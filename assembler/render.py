@@ -122,16 +122,23 @@ def render(passages: Sequence[Passage], layout: Layout) -> Rendered:
     return Rendered("".join(text), tuple(blocks))
 
 
-def frame_of(section: Section, layout: Layout) -> tuple[str, str]:
+def frame_of(heading: str, layout: Layout) -> tuple[str, str]:
     """
-    Return what stands before and after a block of this section, separator included, for estimates.
+    Return what stands before and after a block under a heading, separator included, for estimates.
     """
-    heading = section.heading_path[-1] if section.heading_path else ""
-    if layout.headings is Headings.NONE:
-        heading = ""
     style = Style()
     opening, closing = _frame(style.marker(10, layout.format), _line(heading), layout, style)
     return opening, closing + ("\n" if layout.format is Format.XML else "\n\n")
+
+
+def printed_heading(section: Section, text: str, layout: Layout) -> str:
+    """
+    Return what is most likely printed above a text of the section: its last heading, or nothing
+    where the text begins with it.
+    """
+    heading = section.heading_path[-1] if section.heading_path else ""
+    is_none = layout.headings is Headings.NONE or _begins_with(text, heading)
+    return "" if is_none else heading
 
 
 def choose_style(texts: Iterable[Iterable[str]], form: Format) -> Style:
@@ -259,8 +266,12 @@ def _says_it(passage: Passage, shown: tuple[str, ...]) -> bool:
     """
     Return whether the passage's first line is the one heading that would be printed above it.
     """
-    first_line = passage.slice(passage.spans[0]).split("\n", 1)[0]
-    return len(shown) == 1 and first_line.strip("#= \t") == shown[0].strip()
+    return len(shown) == 1 and _begins_with(passage.slice(passage.spans[0]), shown[0])
+
+
+def _begins_with(text: str, heading: str) -> bool:
+    first_line = text.split("\n", 1)[0]
+    return first_line.strip("#= \t") == heading.strip()
 
 
 def _line(heading: str) -> str:
