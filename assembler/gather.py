@@ -36,6 +36,8 @@ class Exclusions:
         """
         if chunk.key in self.keys:
             return True
+        if not self.ranges:
+            return False
         return any(span.overlaps(chunk.span) for span in self.spans(version))
 
     def spans(self, version: VersionKey) -> tuple[Span, ...]:
@@ -90,9 +92,14 @@ def settle(
     Return the dispositions that need no section: out of scope, excluded, too dissimilar.
     """
     settled: dict[tuple[str, str], Disposition] = {}
+    filters = [scope.record_filter() for scope in scopes]
+    seen: dict[tuple[int, int], bool] = {}  # chunks of a section share its provenance
     for one in candidates:
-        identity = one.identity
-        if not scopes[one.target].admits(one.chunk.provenance):
+        identity, origin = one.identity, one.chunk.provenance
+        record = one.target, id(origin)
+        if record not in seen:
+            seen[record] = filters[one.target].accepts(origin.value_of)
+        if not seen[record]:
             settled[identity] = Disposition.SCOPE_DENIED
         elif excluded.bars(one.version, one.chunk):
             settled[identity] = Disposition.EXCLUDED
