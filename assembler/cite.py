@@ -131,10 +131,13 @@ def _unread(candidate: Candidate, packed: Packed) -> Disposition:
 
 
 def _block_with(version: VersionKey, own: Span, packed: Packed) -> int:
+    """
+    Return the first block that shows text of a shown span; two may share it.
+    """
     return next(
         number
         for number, block in enumerate(packed.rendered.blocks)
-        if block.passage.version == version and any(one.source.contains(own) for one in block.spans)
+        if block.passage.version == version and any(one.source.overlaps(own) for one in block.spans)
     )
 
 
