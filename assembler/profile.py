@@ -23,6 +23,7 @@ class Profile:
         price: Part of the best score that a chunk of up to 150 tokens must be worth under `fill`
             AUTO, and longer ones in proportion.
         section_limit: Most sections read per request unless the request says otherwise.
+        coarse_sections: The same in the mode COARSE_TO_FINE: sections that are searched for chunks.
         rerank: Whether candidates are reranked unless the request says otherwise.
         rerank_weight: Part of a reranked candidate's score that the reranker decides, 0 to 1.
         rerank_limit: Most candidates that are reranked.
@@ -37,6 +38,7 @@ class Profile:
     document: float = 0.5
     price: float = 0.34
     section_limit: int = 100
+    coarse_sections: int = 50
     rerank: bool = False
     rerank_weight: float = 0.5
     rerank_limit: int = 50

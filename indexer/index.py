@@ -52,7 +52,7 @@ def run_index(
             schema = publication.manifest.fields if publication.manifest else {}
         reads, failed = read_all(request, schema, publication.ledger.rows, summary, progress)
         plan = _plan(request, publication, reads, failed)
-        manifest = Manifest(CHUNKER, embedder.spec, Bm25Spec(), schema)
+        manifest = Manifest(CHUNKER, embedder.spec, Bm25Spec(), schema, section_vectors=True)
         if not request.paths and request.schema is None and publication.manifest:
             manifest = publication.manifest  # what writes no text changes no configuration
         _apply(request, publication, manifest, plan, reads, embedder, summary, progress)
