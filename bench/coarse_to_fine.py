@@ -95,7 +95,7 @@ def main(
     prepared = prepare(asked, model_dir=settings.model_dir, work=work, progress=_silent)
     index, count = prepared.index, prepared.chunks
     if chunks:
-        index = f"{index[:27]}-{chunks}"
+        index = f"big-{chunks}-{index.rpartition('-')[2]}"
         sets = [read_set(folder / one, None) for one in filler or ()]
         count = _made(index, prepared.index, sets, chunks, settings, work)
     job = Job(
@@ -133,7 +133,7 @@ def _made(
             for one in sets
         }
         real = models(sets, places, data_dir, embedder)
-        making = f"{index}-making"
+        making = f"making-{index}"
         shutil.rmtree(data_dir / making, ignore_errors=True)
         shutil.copytree(data_dir / base, data_dir / making)
         add_filler(data_dir, making, real, chunks, _silent)
