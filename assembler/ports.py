@@ -22,10 +22,7 @@ Vector: TypeAlias = "Sequence[float]"
 @dataclass(frozen=True, slots=True)
 class ModelIdentity:
     """
-    Which embedding model made, or makes, vectors.
-
-    Attributes:
-        sha256: Hash of the weights; two models are the same when this is equal.
+    Which embedding model made, or makes, vectors: two are the same when the weights' hashes are.
     """
 
     name: str
@@ -85,10 +82,7 @@ class SparseSearch:
 @dataclass(frozen=True, slots=True)
 class DenseSearch:
     """
-    A vector search for chunks or sections, by cosine.
-
-    Attributes:
-        within: Keys of the sections that hits lie in; None for all.
+    A vector search for chunks or sections, by cosine; `within` as in `SparseSearch`.
     """
 
     vector: Vector
@@ -158,9 +152,6 @@ class ChunkIndex(Protocol):
     ) -> Sequence[Sequence[Hit] | Sequence[SectionHit]]:
         """
         Return the results of a batch of vector searches, sorted and cut likewise.
-
-        A generation without section vectors is not searched for sections: see
-        `IndexState.has_section_vectors`.
         """
         ...
 
