@@ -43,7 +43,7 @@ from bench.quality.memo import Memo
 from bench.quality.options import TOKENIZER, FillChoice, Job, Options
 from bench.quality.prepare import prepare
 from bench.quality.run import FULL, Runner, limited
-from evaluation.bootstrap import mean_of
+from evaluation.bootstrap import difference_of, mean_of
 from evaluation.question_set import QuestionSet, read_set
 from server.settings import Settings
 
@@ -109,13 +109,18 @@ def main(
         options=Options(budgets=BUDGETS, fill=FillChoice.FULL, baselines=False),
     )
     times = asyncio.run(_search_times(job, asked))
-    figures = [_figures(job, way, len(asked.questions), times) for way in WAYS]
+    recalls = {way: _recalls(job, way, len(asked.questions)) for way in WAYS}
+    figures = [_figures(way, recalls, times) for way in WAYS]
     table = Table("way", *(f"recall {one}" for one in BUDGETS), "search p50 ms", "ratio")
-    for way, one in zip(WAYS, figures, strict=True):
-        recalls = (f"{100 * one['recall'][budget]:.1f}" for budget in BUDGETS)
-        table.add_row(way.name, *recalls, f"{one['search_ms']:.2f}", f"{one['ratio']:.2f}")
+    for one in figures:
+        cells = (
+            f"{100 * mean:.1f} ({100 * low:+.1f} to {100 * high:+.1f})"
+            for mean, low, high in one["recall"].values()
+        )
+        table.add_row(one["way"], *cells, f"{one['search_ms']:.2f}", f"{one['ratio']:.2f}")
     console.print(f"{name}: {count} chunks, {len(asked.questions)} questions")
     console.print(table)
+    console.print("In brackets: the 95 % interval of the difference to hybrid, paired by question.")
     if out is not None:
         out.write_text(json.dumps({"set": name, "chunks": count, "ways": figures}, indent=1) + "\n")
 
@@ -141,23 +146,32 @@ def _made(
     return chunks
 
 
-def _figures(job: Job, way: Way, questions: int, times: dict[Way, list[float]]) -> dict[str, Any]:
+def _recalls(job: Job, way: Way, questions: int) -> dict[int, list[float]]:
+    """
+    Return the evidence recall of every question by budget.
+    """
     options = replace(job.options, mode=way.mode, section_limit=way.sections)
     runner = Runner(replace(job, options=options))
     try:
-        rows = runner.rows(range(questions))
+        rows = [row for row in runner.rows(range(questions)) if row.system == FULL]
     finally:
         runner.close()
-    recall = {
-        budget: mean_of(
-            [
-                one.measured.evidence_recall
-                for one in rows
-                if (one.system, one.budget) == (FULL, budget)
-            ]
-        ).value
+    return {
+        budget: [row.measured.evidence_recall for row in rows if row.budget == budget]
         for budget in BUDGETS
     }
+
+
+def _figures(
+    way: Way, recalls: dict[Way, dict[int, list[float]]], times: dict[Way, list[float]]
+) -> dict[str, Any]:
+    """
+    Return mean recalls with their difference to the first way, and times with their ratio to it.
+    """
+    recall: dict[int, tuple[float, float, float]] = {}
+    for budget, ours in recalls[way].items():
+        gain = difference_of(ours, recalls[WAYS[0]][budget])
+        recall[budget] = (mean_of(ours).value, gain.low, gain.high)
     middle = statistics.median(times[way])
     return {
         "way": way.name,
