@@ -25,7 +25,7 @@ demo: install
 
 test: install
 	$(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term-missing:skip-covered \
-		--cov-fail-under=96
+		--cov-fail-under=99
 
 check: install
 	$(BIN)/ruff check .

@@ -17,11 +17,12 @@ from adapters.bm25 import SparseWeights
 from adapters.edge_filter import edge_filter
 from adapters.payload_keys import VECTOR_KEYS, IndexKind, indexed_paths
 from adapters.payload_values import Payload
-from adapters.points import PointRecord
+from adapters.points import PointRecord, dense_names
 from adapters.searches import DENSE, SPARSE, PointQuery, ScoredPayload
 from adapters.store import Manifest
 from assembler.errors import IndexUnusable
 from assembler.filters import Filter
+from assembler.model import PointKind
 from assembler.ports import Vector
 
 _PAGE = 512
@@ -50,9 +51,10 @@ class EdgeShard:
         """
         config = edge.EdgeConfig(
             vectors={
-                DENSE: edge.EdgeVectorParams(
+                name: edge.EdgeVectorParams(
                     size=manifest.embedding.model.dimension, distance=edge.Distance.Cosine
                 )
+                for name in dense_names(manifest)
             },
             sparse_vectors={
                 name: edge.EdgeSparseVectorParams(modifier=edge.Modifier.Idf)
@@ -148,11 +150,11 @@ class EdgeShard:
 
     def vectors(self, wanted: Filter) -> Iterator[tuple[Payload, Vector]]:
         """
-        Return `VECTOR_KEYS` and the dense vector of all points that pass and have one.
+        Return `VECTOR_KEYS` and the vector of all chunks that pass and have one.
         """
         for record in self._records(wanted, VECTOR_KEYS, _PAGE, with_vector=True):
             vectors = record.vector
-            vector = vectors.get(DENSE) if isinstance(vectors, dict) else None
+            vector = vectors.get(DENSE[PointKind.CHUNK]) if isinstance(vectors, dict) else None
             if isinstance(vector, list) and all(isinstance(value, float) for value in vector):
                 yield record.payload or {}, vector  # type: ignore[misc]
 
@@ -171,7 +173,7 @@ class EdgeShard:
                 limit=page,
                 filter=native,
                 with_payload=True if keys is None else list(keys),
-                with_vector=[DENSE] if with_vector else False,
+                with_vector=[DENSE[PointKind.CHUNK]] if with_vector else False,
             )
             with _translated(self._index):
                 records, offset = self._shard.scroll(request)
@@ -186,9 +188,8 @@ def _request(query: PointQuery, filters: dict[int, edge.Filter]) -> edge.QueryRe
         vector = edge.SparseVector(list(query.vector.indices), list(query.vector.values))
     else:
         vector = list(query.vector)
-    # Searches of one batch share their filters: each is translated once.
-    wanted = filters.setdefault(id(query.wanted), edge_filter(query.wanted))
-    idf = None if query.corpus is None else edge.IdfParams(edge_filter(query.corpus))
+    wanted = _filter(query.wanted, filters)
+    idf = None if query.corpus is None else edge.IdfParams(_filter(query.corpus, filters))
     return edge.QueryRequest(
         limit=query.limit,
         query=edge.Query.Nearest(vector, using=query.using),
@@ -198,13 +199,20 @@ def _request(query: PointQuery, filters: dict[int, edge.Filter]) -> edge.QueryRe
     )
 
 
+def _filter(wanted: Filter, filters: dict[int, edge.Filter]) -> edge.Filter:
+    # Searches of one batch share their filters: each is translated once.
+    known = filters.get(id(wanted))
+    if known is None:
+        known = filters[id(wanted)] = edge_filter(wanted)
+    return known
+
+
 def _point(record: PointRecord) -> edge.Point:
     vectors: dict[str, edge.NamedVector] = {
         name: edge.SparseVector(list(weights.indices), list(weights.values))
         for name, weights in record.sparse.items()
     }
-    if record.dense is not None:
-        vectors[DENSE] = list(record.dense)
+    vectors |= {name: list(vector) for name, vector in record.dense.items()}
     return edge.Point(record.id, vectors, dict(record.payload))
 
 

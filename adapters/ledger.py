@@ -159,6 +159,7 @@ def state_of(index: str, head: Head, manifests: Mapping[str, Manifest], newest: 
         schema=IndexSchema(manifest.fields, head.readers_required),
         languages=head.languages,
         profile=manifest.profile,
+        has_section_vectors=manifest.section_vectors,
     )
 
 

@@ -79,6 +79,7 @@ _INDEXED = {
     SOURCE_ID: IndexKind.KEYWORD,
     VERSION: IndexKind.KEYWORD,
     CONTENT_SHA256: IndexKind.KEYWORD,
+    SECTION_KEY: IndexKind.KEYWORD,
     READERS: IndexKind.KEYWORD,
     FROM_REV: IndexKind.INTEGER,
     ACTIVE_TO_REV: IndexKind.INTEGER,

@@ -11,8 +11,8 @@ from typing import Protocol
 from adapters.bm25 import Bm25Encoder, SparseWeights
 from adapters.payload import encode_chunk, encode_section, point_id
 from adapters.payload_values import Payload
-from adapters.searches import SPARSE
-from adapters.store import Bm25Spec, ChunkPoint, SectionPoint
+from adapters.searches import DENSE, SPARSE
+from adapters.store import Bm25Spec, ChunkPoint, Manifest, SectionPoint
 from assembler.filters import Filter
 from assembler.model import PointKind
 from assembler.ports import Vector
@@ -26,7 +26,7 @@ class PointRecord:
 
     id: str
     payload: Payload
-    dense: Vector | None
+    dense: Mapping[str, Vector]
     sparse: Mapping[str, SparseWeights]
 
 
@@ -61,9 +61,19 @@ class PointWriter(Protocol):
 
     def vectors(self, wanted: Filter) -> Iterable[tuple[Payload, Vector]]:
         """
-        Return `VECTOR_KEYS` and the dense vector of all points that pass and have one.
+        Return `VECTOR_KEYS` and the vector of all chunks that pass and have one.
         """
         ...
+
+
+def dense_names(manifest: Manifest) -> tuple[str, ...]:
+    """
+    Return the named dense vectors that a generation has.
+    """
+    names = [DENSE[PointKind.CHUNK]]
+    if manifest.section_vectors:
+        names.append(DENSE[PointKind.SECTION])
+    return tuple(names)
 
 
 def chunk_record(point: ChunkPoint, spec: Bm25Spec) -> PointRecord:
@@ -76,21 +86,22 @@ def chunk_record(point: ChunkPoint, spec: Bm25Spec) -> PointRecord:
     return PointRecord(
         id=point_id(kind, provenance.tenant, point.chunk.key, provenance.from_rev),
         payload=encode_chunk(point),
-        dense=point.vector,
+        dense={DENSE[kind]: point.vector},
         sparse={} if weights.is_empty else {SPARSE[kind]: weights},
     )
 
 
-def section_record(point: SectionPoint, spec: Bm25Spec) -> PointRecord:
+def section_record(point: SectionPoint, manifest: Manifest) -> PointRecord:
     """
-    Return the point of a section.
+    Return the point of a section; its vector only where the generation has those.
     """
     provenance = point.section.provenance
     kind = PointKind.SECTION
-    weights = Bm25Encoder(spec).document(point.bm25_text, point.section.language, kind)
+    encoder, vector = Bm25Encoder(manifest.bm25), point.vector
+    weights = encoder.document(point.bm25_text, point.section.language, kind)
     return PointRecord(
         id=point_id(kind, provenance.tenant, point.section.key, provenance.from_rev),
         payload=encode_section(point),
-        dense=None,
+        dense={DENSE[kind]: vector} if manifest.section_vectors and vector is not None else {},
         sparse={} if weights.is_empty else {SPARSE[kind]: weights},
     )

@@ -182,7 +182,7 @@ class PointPublication:
         for section in sections:
             self._require_own(section.section.provenance)
         records = [chunk_record(chunk, spec) for chunk in chunks]
-        records.extend(section_record(section, spec) for section in sections)
+        records.extend(section_record(section, target) for section in sections)
         writer = self._writer(target.generation)
         for first in range(0, len(records), BATCH):
             writer.upsert(records[first : first + BATCH])

@@ -11,9 +11,10 @@ from qdrant_client import QdrantClient
 from qdrant_client import grpc as wire
 
 from adapters.payload_keys import IndexKind, indexed_paths
+from adapters.points import dense_names
 from adapters.qdrant_ledger import INDEXED, WRITER_UNTIL, ledger_collection
 from adapters.qdrant_points import collection_of
-from adapters.searches import DENSE, SPARSE
+from adapters.searches import SPARSE
 from adapters.store import Manifest
 
 _LINKS = 16
@@ -67,7 +68,8 @@ class QdrantCollections:
         """
         name = collection_of(index, manifest.generation)
         size = manifest.embedding.model.dimension
-        dense = {DENSE: wire.VectorParams(size=size, distance=wire.Cosine)}
+        params = wire.VectorParams(size=size, distance=wire.Cosine)
+        dense = dict.fromkeys(dense_names(manifest), params)
         sparse = {key: wire.SparseVectorParams(modifier=wire.Idf) for key in SPARSE.values()}
         links = wire.HnswConfigDiff(m=0, payload_m=_LINKS)
         self._create(name, dense, sparse, links if self._settings.is_many_tenants else None)

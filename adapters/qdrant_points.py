@@ -19,9 +19,12 @@ from adapters.points import PointRecord
 from adapters.qdrant_filter import qdrant_filter
 from adapters.searches import DENSE, PointQuery, ScoredPayload
 from assembler.filters import Filter
+from assembler.model import PointKind
 from assembler.ports import Vector
 
 PAGE = 256
+
+_CHUNK_VECTOR = DENSE[PointKind.CHUNK]
 
 
 def collection_of(index: str, generation: str) -> str:
@@ -101,7 +104,7 @@ def scroll_points(
         keys: The payload keys that are returned; None for all.
         page: How many points.
         offset: Where the page before ended.
-        with_dense: Whether dense vectors are returned.
+        with_dense: Whether the vectors of chunks are returned.
         by_majority: Whether most replicas have to agree on the answer.
     """
     return wire.ScrollPoints(
@@ -110,7 +113,7 @@ def scroll_points(
         offset=offset,
         limit=page,
         with_payload=wire.WithPayloadSelector(enable=True) if keys is None else _selected(keys),
-        with_vectors=wire.WithVectorsSelector(include=wire.VectorsSelector(names=[DENSE]))
+        with_vectors=wire.WithVectorsSelector(include=wire.VectorsSelector(names=[_CHUNK_VECTOR]))
         if with_dense
         else None,
         read_consistency=wire.ReadConsistency(type=wire.Majority) if by_majority else None,
@@ -175,7 +178,7 @@ class QdrantPoints:
 
     def vectors(self, wanted: Filter) -> Iterator[tuple[Payload, Vector]]:
         """
-        Return `VECTOR_KEYS` and the dense vector of all points that pass and have one.
+        Return `VECTOR_KEYS` and the vector of all chunks that pass and have one.
         """
         native, offset = qdrant_filter(wanted), None
         while True:
@@ -184,7 +187,7 @@ class QdrantPoints:
             )
             answer = self._points().Scroll(request, timeout=self._timeout)
             for point in answer.result:
-                vector = point.vectors.vectors.vectors[DENSE]
+                vector = point.vectors.vectors.vectors[_CHUNK_VECTOR]
                 values = vector.dense.data or vector.data
                 if values:
                     yield grpc_to_payload(point.payload), tuple(values)
@@ -198,8 +201,10 @@ def _point(record: PointRecord) -> wire.PointStruct:
         name: wire.Vector(sparse=wire.SparseVector(indices=it.indices, values=it.values))
         for name, it in record.sparse.items()
     }
-    if record.dense is not None:
-        vectors[DENSE] = wire.Vector(dense=wire.DenseVector(data=record.dense))
+    vectors |= {
+        name: wire.Vector(dense=wire.DenseVector(data=vector))
+        for name, vector in record.dense.items()
+    }
     return wire.PointStruct(
         id=wire.PointId(uuid=record.id),
         payload=payload_to_grpc(dict(record.payload)),

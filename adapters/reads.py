@@ -23,7 +23,14 @@ from adapters.payload_keys import (
     START,
 )
 from adapters.payload_values import Payload, PayloadDamaged, checked_text
-from adapters.searches import PointQuery, ScoredPayload, run_searches, text_query, vector_query
+from adapters.searches import (
+    PointQuery,
+    ScoredPayload,
+    Wanted,
+    run_searches,
+    text_query,
+    vector_query,
+)
 from adapters.store import Bm25Spec
 from adapters.ties import Scored
 from assembler.filters import AnyString, Condition, Filter, IntRange
@@ -85,27 +92,18 @@ class PointReads(abc.ABC):
             return []
         head, spec = await self._known(scope)
         encoder = Bm25Encoder(spec)
-        wanted = {kind: scope.point_filter(kind) for kind in PointKind}
+        wanted = Wanted(scope)
         queries: dict[int, PointQuery] = {}
         for position, search in enumerate(searches):
             languages = (search.language,) if search.language else head.languages
             weights = encoder.query(search.text, languages)
-            if search.limit > 0 and not weights.is_empty:
-                kind = search.kind
-                queries[position] = text_query(scope, kind, wanted[kind], weights, search.limit)
-        found = await self._run(scope, queries)
-        results: list[list[Hit] | list[SectionHit]] = []
-        for position, search in enumerate(searches):
-            points = found.get(position, ())
-            if search.kind is PointKind.CHUNK:
-                results.append([Hit(point.item, point.score) for point in points if point.item])
-            else:
-                results.append([SectionHit(point.key, point.score) for point in points])
-        return results
+            if _finds_something(search) and not weights.is_empty:
+                queries[position] = text_query(scope, search, wanted, weights)
+        return _hits(searches, await self._run(scope, queries))
 
     async def search_vectors(
         self, scope: ReadScope, searches: Sequence[DenseSearch]
-    ) -> Sequence[Sequence[Hit]]:
+    ) -> Sequence[Sequence[Hit] | Sequence[SectionHit]]:
         """
         Return the results of a batch of vector searches, sorted and cut likewise.
         """
@@ -115,17 +113,13 @@ class PointReads(abc.ABC):
         if is_exact is None:
             head, _ = await self._known(scope)
             is_exact = head.chunks <= EXACT_CHUNKS
-        wanted = scope.point_filter(PointKind.CHUNK)
+        wanted = Wanted(scope)
         queries = {
-            position: vector_query(wanted, search.vector, search.limit, is_exact=is_exact)
+            position: vector_query(search, wanted, is_exact=is_exact)
             for position, search in enumerate(searches)
-            if search.limit > 0
+            if _finds_something(search)
         }
-        found = await self._run(scope, queries)
-        return [
-            [Hit(point.item, point.score) for point in found.get(position, ()) if point.item]
-            for position in range(len(searches))
-        ]
+        return _hits(searches, await self._run(scope, queries))
 
     async def chunks(self, scope: ReadScope, keys: Sequence[str]) -> Sequence[Chunk]:
         """
@@ -230,3 +224,21 @@ class PointReads(abc.ABC):
     def _deny(self, reason: str, points: int = 1) -> None:
         if points:
             self.denied[reason] += points
+
+
+def _finds_something(search: SparseSearch | DenseSearch) -> bool:
+    return search.limit > 0 and search.within != ()
+
+
+def _hits(
+    searches: Sequence[SparseSearch | DenseSearch],
+    found: Mapping[int, list[Scored[Chunk | None]]],
+) -> list[list[Hit] | list[SectionHit]]:
+    results: list[list[Hit] | list[SectionHit]] = []
+    for position, search in enumerate(searches):
+        points = found.get(position, ())
+        if search.kind is PointKind.CHUNK:
+            results.append([Hit(point.item, point.score) for point in points if point.item])
+        else:
+            results.append([SectionHit(point.key, point.score) for point in points])
+    return results

@@ -11,17 +11,21 @@ from typing import TypeAlias
 
 from adapters.bm25 import SparseWeights
 from adapters.payload import decode_chunk, decode_provenance
-from adapters.payload_keys import CHUNK_HIT_KEYS, KEY, KIND, PROVENANCE_KEYS
+from adapters.payload_keys import CHUNK_HIT_KEYS, KEY, KIND, PROVENANCE_KEYS, SECTION_KEY
 from adapters.payload_values import Payload, PayloadDamaged, checked_text
 from adapters.ties import GROWTH, MAX_FETCH, OVER_FETCH, Scored, best, is_decided, rounded
 from assembler.filters import AnyString, Condition, Filter
 from assembler.model import Chunk, PointKind
-from assembler.ports import Vector
+from assembler.ports import DenseSearch, SparseSearch, Vector
 from assembler.scope import ReadScope
 
-DENSE = "dense"
+DENSE = {PointKind.CHUNK: "dense", PointKind.SECTION: "section_dense"}
 SPARSE = {PointKind.CHUNK: "bm25", PointKind.SECTION: "section_bm25"}
 """The named vectors of points."""
+
+_HIT_KEYS = {PointKind.CHUNK: CHUNK_HIT_KEYS, PointKind.SECTION: PROVENANCE_KEYS}
+_SECTION_OF = {PointKind.CHUNK: SECTION_KEY, PointKind.SECTION: KEY}
+"""The payload key that names the section of a chunk, or the section itself."""
 
 Found: TypeAlias = "Scored[Chunk | None]"
 """A hit; of sections, which searches do not read, there is the key alone."""
@@ -39,6 +43,7 @@ class PointQuery:
         corpus: What document frequencies are counted over; None for vector searches.
         limit: How many points are fetched.
         keys: The payload keys that are returned.
+        within: Keys of the sections that hits lie in, checked again; None for all.
     """
 
     kind: PointKind
@@ -49,6 +54,7 @@ class PointQuery:
     is_exact: bool
     limit: int
     keys: tuple[str, ...]
+    within: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,39 +72,71 @@ RunQueries: TypeAlias = Callable[
 ]
 
 
+class Wanted:
+    """
+    The filters of one batch of searches: those that are equal are one object, which adapters
+    translate once.
+    """
+
+    def __init__(self, scope: ReadScope) -> None:
+        self._scope = scope
+        self._filters: dict[tuple[PointKind, tuple[str, ...] | None], Filter] = {}
+
+    def of(self, kind: PointKind, within: tuple[str, ...] | None) -> Filter:
+        """
+        Return the scope's filter of a kind, and of the sections where some are named.
+        """
+        known = self._filters.get((kind, within))
+        if known is None:
+            known = self._scope.point_filter(kind)
+            if within is not None:
+                inside = Condition(_SECTION_OF[kind], AnyString(within))
+                known = Filter(all_of=(inside, self.of(kind, None)))
+            self._filters[kind, within] = known
+        return known
+
+
 def text_query(
-    scope: ReadScope, kind: PointKind, wanted: Filter, weights: SparseWeights, limit: int
+    scope: ReadScope, search: SparseSearch, wanted: Wanted, weights: SparseWeights
 ) -> PointQuery:
     """
-    Return a BM25 search, its document frequencies counted over the tenant's part of the revision.
+    Return a BM25 search, its document frequencies counted over the tenant's part of the revision,
+    also where sections are named: a word is as rare as it is in the index.
     """
+    kind = search.kind
     of_kind = Condition(KIND, AnyString((kind.value,)))
     return PointQuery(
         kind=kind,
         vector=weights,
         using=SPARSE[kind],
-        wanted=wanted,
+        wanted=wanted.of(kind, search.within),
         corpus=Filter(all_of=(of_kind, scope.corpus_filter())),
         is_exact=False,
-        limit=limit,
-        keys=CHUNK_HIT_KEYS if kind is PointKind.CHUNK else PROVENANCE_KEYS,
+        limit=search.limit,
+        keys=_HIT_KEYS[kind],
+        within=_within(search.within),
     )
 
 
-def vector_query(wanted: Filter, vector: Vector, limit: int, *, is_exact: bool) -> PointQuery:
+def vector_query(search: DenseSearch, wanted: Wanted, *, is_exact: bool) -> PointQuery:
     """
-    Return a vector search for chunks.
+    Return a vector search; inside named sections it is exact, since there is little to search.
     """
     return PointQuery(
-        kind=PointKind.CHUNK,
-        vector=vector,
-        using=DENSE,
-        wanted=wanted,
+        kind=search.kind,
+        vector=search.vector,
+        using=DENSE[search.kind],
+        wanted=wanted.of(search.kind, search.within),
         corpus=None,
-        is_exact=is_exact,
-        limit=limit,
-        keys=CHUNK_HIT_KEYS,
+        is_exact=is_exact or search.within is not None,
+        limit=search.limit,
+        keys=_HIT_KEYS[search.kind],
+        within=_within(search.within),
     )
+
+
+def _within(keys: tuple[str, ...] | None) -> frozenset[str] | None:
+    return None if keys is None else frozenset(keys)
 
 
 async def run_searches(
@@ -126,7 +164,7 @@ async def run_searches(
             found = [
                 hit
                 for point in points
-                if (hit := _admitted(point, query.kind, admitted, revision, refused)) is not None
+                if (hit := _admitted(point, query, admitted, revision, refused)) is not None
             ]
             kept = best(found, query.limit)
             worst = min((rounded(point.score) for point in points), default=0.0)
@@ -140,8 +178,9 @@ async def run_searches(
 
 
 def _admitted(
-    point: ScoredPayload, kind: PointKind, admitted: Filter, revision: int, refused: Counter[str]
+    point: ScoredPayload, query: PointQuery, admitted: Filter, revision: int, refused: Counter[str]
 ) -> Found | None:
+    kind = query.kind
     try:
         chunk = decode_chunk(point.payload, revision) if kind is PointKind.CHUNK else None
         key = checked_text(point.payload, KEY)
@@ -151,5 +190,8 @@ def _admitted(
         return None
     if not admitted.accepts(provenance.value_of):
         refused["scope"] += 1
+        return None
+    if query.within is not None and (chunk.section_key if chunk else key) not in query.within:
+        refused["key"] += 1
         return None
     return Scored(rounded(point.score), key, provenance.from_rev, chunk)

@@ -72,7 +72,8 @@ class ChunkerSpec:
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """
-    One configuration of an index. Another configuration is another generation.
+    One configuration of an index. Another configuration is another generation. Indexes made before
+    sections had vectors do not say `section_vectors`.
     """
 
     chunker: ChunkerSpec
@@ -81,6 +82,7 @@ class Manifest:
     fields: Mapping[str, FieldType] = field(default_factory=dict)
     profile: str = "default"
     format_version: int = 1
+    section_vectors: bool = False
 
     @property
     def generation(self) -> str:
@@ -93,6 +95,8 @@ class Manifest:
             asdict(self.embedding),
             asdict(self.bm25),
             sorted((name, kind.value) for name, kind in self.fields.items()),
+            # Without section vectors a generation keeps the name it always had.
+            *(["section_vectors"] if self.section_vectors else []),
         ]
         return "g" + _digest(shape)[:10]
 
@@ -180,11 +184,12 @@ class ChunkPoint:
 @dataclass(frozen=True, slots=True)
 class SectionPoint:
     """
-    A section to be written, and what of it is BM25-encoded.
+    A section to be written: what of it is BM25-encoded, and the mean of its chunks' vectors.
     """
 
     section: Section
     bm25_text: str
+    vector: Vector | None = None
 
 
 class Publication(Protocol):

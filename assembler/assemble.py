@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from assembler.budget import Measure, measure
+from assembler.coarse import section_limit
 from assembler.conclude import Basis, conclude
 from assembler.expand import Evidence, expand
 from assembler.gather import (
@@ -82,7 +83,7 @@ class ContextAssembler:
             looked.candidates, looked.scopes, excluded, request.retrieval.min_similarity
         )
         open_ones = tuple(one for one in looked.candidates if one.identity not in settled)
-        limit = request.retrieval.section_limit or looked.profile.section_limit
+        limit = section_limit(request.retrieval, looked.profile)
         inside, outside = within_section_limit(open_ones, limit)
         settled.update(dict.fromkeys((one.identity for one in outside), Disposition.SECTION_LIMIT))
         pinned = await self._reads.pinned(request.must_include, looked.scopes)

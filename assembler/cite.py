@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 
 from assembler.expand import Evidence
 from assembler.fill import LEAST_TOKENS
@@ -143,14 +144,20 @@ def _block_with(
     places: Sequence[tuple[Span, int]], candidate: Candidate, item: Evidence | None
 ) -> int | None:
     """
-    Return the block that shows all of a candidate but its outer white space, or None.
+    Return the first block that shows a candidate, all of it but outer white space, or None.
+
+    Two blocks may share it.
     """
     span = candidate.chunk.span
-    after = bisect_right(places, (span, 0))
-    for shown, number in places[max(after - 1, 0) : after + 1]:
-        if shown.overlaps(span) and shown.contains(_visible(candidate, item)):
-            return number
-    return None
+    first = max(bisect_right(places, (span, 0)) - 1, 0)
+    near = [
+        one
+        for one in takewhile(lambda one: one[0].start < span.end, places[first:])
+        if one[0].overlaps(span)
+    ]
+    if not near or not covers(union_of(shown for shown, _ in near), _visible(candidate, item)):
+        return None
+    return min(number for _, number in near)
 
 
 def _visible(candidate: Candidate, item: Evidence | None) -> Span:

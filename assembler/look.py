@@ -9,15 +9,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from assembler.coarse import best_sections, section_limit
 from assembler.errors import ProfileUnknown, QueryTooLong, RerankerUnavailable
+from assembler.model import PointKind
 from assembler.ports import Embedder, Reranker, Vector
 from assembler.profile import Profile
-from assembler.rank import Candidate, Support, rank
-from assembler.reads import Reads, Texts, found
+from assembler.rank import Candidate, Found, Support, rank
+from assembler.reads import Reads, Texts, found, found_sections
 from assembler.report import Degradation, Stage
 from assembler.request import AssembleRequest, RetrievalMode
 from assembler.rerank import judged, readable, reranked
-from assembler.resolve import check_model
+from assembler.resolve import check_model, check_section_vectors
 from assembler.scope import ReadScope
 from assembler.stages import Stages
 
@@ -93,15 +95,22 @@ class Look:
         if uses_vectors:
             for number, state in enumerate(states):
                 check_model(request.queries, state, identity, number)
+        is_coarse = request.retrieval.mode is RetrievalMode.COARSE_TO_FINE
+        if is_coarse:
+            check_section_vectors(states)
         with stages.timed(Stage.SEARCH):
-            vectors, text_hits = await asyncio.gather(
-                self._vectors(request, stages), self._reads.search_text(request, scopes)
-            )
-            dense_hits = await self._reads.search_vectors(request, scopes, vectors)
+            if is_coarse:
+                hits = await self._coarse_to_fine(request, scopes, profile, stages)
+            else:
+                vectors, text = await asyncio.gather(
+                    self._vectors(request, stages), self._reads.search_text(request, scopes)
+                )
+                dense = await self._reads.search_vectors(request, scopes, vectors)
+                hits = found(dense, text)
         with stages.timed(Stage.RANK):
             ranking = await off_loop(
                 lambda: rank(
-                    found(text_hits, dense_hits),
+                    hits,
                     indexes=[scope.index for scope in scopes],
                     query_weights=[query.weight for query in request.queries],
                     target_weights=[target.weight for target in request.targets],
@@ -115,6 +124,41 @@ class Look:
             support=ranking.support,
             model_sha256=identity.sha256 if identity else "",
         )
+
+    async def _coarse_to_fine(
+        self,
+        request: AssembleRequest,
+        scopes: Sequence[ReadScope],
+        profile: Profile,
+        stages: Stages,
+    ) -> list[Found]:
+        """
+        Return what searches find inside the best sections, which are searched for first.
+        """
+        reads, kind = self._reads, PointKind.SECTION
+        limit = section_limit(request.retrieval, profile)
+        reach = max(limit, request.retrieval.chunk_limit)
+        vectors, text = await asyncio.gather(
+            self._vectors(request, stages),
+            reads.search_text(request, scopes, (kind,), limit=reach),
+        )
+        dense = await reads.search_vectors(request, scopes, vectors, kind, limit=reach)
+        inside = best_sections(
+            found_sections(dense, text),
+            query_weights=[query.weight for query in request.queries],
+            target_weights=[target.weight for target in request.targets],
+            profile=profile,
+            limit=limit,
+        )
+        by_vector, by_text = await asyncio.gather(
+            reads.search_vectors(request, scopes, vectors, inside=inside),
+            reads.search_text(request, scopes, (PointKind.CHUNK,), inside=inside),
+        )
+        both = [
+            [(chunks, sections) for (chunks,), (sections,) in zip(fine, coarse, strict=True)]
+            for fine, coarse in zip(by_text, text, strict=True)
+        ]
+        return found(by_vector, both)
 
     async def _vectors(self, request: AssembleRequest, stages: Stages) -> list[Vector]:
         if request.retrieval.mode is RetrievalMode.SPARSE:

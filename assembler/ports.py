@@ -22,10 +22,7 @@ Vector: TypeAlias = "Sequence[float]"
 @dataclass(frozen=True, slots=True)
 class ModelIdentity:
     """
-    Which embedding model made, or makes, vectors.
-
-    Attributes:
-        sha256: Hash of the weights; two models are the same when this is equal.
+    Which embedding model made, or makes, vectors: two are the same when the weights' hashes are.
     """
 
     name: str
@@ -52,6 +49,7 @@ class IndexState:
         oldest_revision: The first revision of the generation that can still be read.
         languages: Languages that stored texts are BM25-encoded in.
         profile: Name of the profile that requests use unless they name one.
+        has_section_vectors: Whether sections can be searched by vector.
     """
 
     index: str
@@ -61,6 +59,7 @@ class IndexState:
     schema: IndexSchema
     languages: tuple[str, ...]
     profile: str
+    has_section_vectors: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +69,26 @@ class SparseSearch:
 
     Attributes:
         language: BCP 47; None encodes the query once per language of the index and unites them.
+        within: Keys of the sections that hits lie in; None for all.
     """
 
     text: str
     kind: PointKind
     limit: int
     language: str | None = None
+    within: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DenseSearch:
     """
-    A vector search for chunks, by cosine.
+    A vector search for chunks or sections, by cosine; `within` as in `SparseSearch`.
     """
 
     vector: Vector
     limit: int
+    kind: PointKind = PointKind.CHUNK
+    within: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +149,7 @@ class ChunkIndex(Protocol):
 
     async def search_vectors(
         self, scope: ReadScope, searches: Sequence[DenseSearch]
-    ) -> Sequence[Sequence[Hit]]:
+    ) -> Sequence[Sequence[Hit] | Sequence[SectionHit]]:
         """
         Return the results of a batch of vector searches, sorted and cut likewise.
         """

@@ -30,6 +30,7 @@ class Profile:
         lost_cosine: Best cosine up to which it is held to have none; between them the price rises
             to `LOST_PRICE`.
         section_limit: Most sections read per request unless the request says otherwise.
+        coarse_sections: The same in the mode COARSE_TO_FINE: sections that are searched for chunks.
         rerank: Whether candidates are reranked unless the request says otherwise.
         rerank_weight: Part of a reranked candidate's score that the reranker decides, 0 to 1.
         rerank_limit: Most candidates that are reranked.
@@ -46,6 +47,7 @@ class Profile:
     sure_cosine: float = 0.42
     lost_cosine: float = 0.2
     section_limit: int = 100
+    coarse_sections: int = 50
     rerank: bool = False
     rerank_weight: float = 0.5
     rerank_limit: int = 50
@@ -105,7 +107,7 @@ WEIGHTS = ("dense", "bm25", "neighbour", "section", "section_best", "document")
 COSINES = ("sure_cosine", "lost_cosine")
 """Fields of a profile that are raw cosines of its model."""
 
-LIMITS = ("section_limit", "rerank_limit")
+LIMITS = ("section_limit", "coarse_sections", "rerank_limit")
 """Fields of a profile that say how many at most."""
 
 

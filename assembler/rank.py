@@ -178,9 +178,9 @@ def rank(
     total_weight = sum(query_weights) or 1.0
     for query, group in _by_query(found).items():
         share = query_weights[query] / total_weight
-        dense = _Scale(hit.score for one in group for hit in one.dense)
-        sparse = _Scale(hit.score for one in group for hit in one.sparse)
-        section = _Scale(hit.score for one in group for hit in one.sections)
+        dense = Scale(hit.score for one in group for hit in one.dense)
+        sparse = Scale(hit.score for one in group for hit in one.sparse)
+        section = Scale(hit.score for one in group for hit in one.sections)
         for one in group:
             index, factor = indexes[one.target], share * target_weights[one.target]
             for hit in one.dense:
@@ -204,7 +204,7 @@ def _by_query(found: Sequence[Found]) -> Mapping[int, list[Found]]:
     return groups
 
 
-class _Scale:
+class Scale:
     """
     Maps raw scores to (0, 1]: the best of all lists of a signal to 1, the worst to just above 0.
     """
@@ -215,6 +215,9 @@ class _Scale:
         self._width = max(known, default=0.0) - self._low
 
     def __call__(self, score: float) -> float:
+        """
+        Return the scaled score.
+        """
         if self._width <= 0.0:
             return 1.0
         return 0.02 + 0.98 * (score - self._low) / self._width

@@ -7,8 +7,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import TypeAlias, cast
 
+from assembler.coarse import FoundSections
 from assembler.errors import InvalidRequest
 from assembler.expand import mismatch
 from assembler.gather import admitted
@@ -35,7 +36,11 @@ from assembler.request import (
 from assembler.resolve import check_pins, is_behind, read_scope
 from assembler.scope import ReadScope
 
-TextHits = tuple[Sequence[Hit], Sequence[SectionHit]]
+Hits: TypeAlias = "Sequence[Hit] | Sequence[SectionHit]"
+Inside: TypeAlias = "Sequence[tuple[str, ...]]"
+"""Keys of the sections that hits have to lie in, per target."""
+
+_BOTH = (PointKind.CHUNK, PointKind.SECTION)
 
 
 @dataclass(slots=True)
@@ -71,41 +76,69 @@ class Reads:
         return state, scope
 
     async def search_text(
-        self, request: AssembleRequest, scopes: Sequence[ReadScope]
-    ) -> list[list[TextHits]]:
+        self,
+        request: AssembleRequest,
+        scopes: Sequence[ReadScope],
+        kinds: Sequence[PointKind] = _BOTH,
+        *,
+        limit: int | None = None,
+        inside: Inside | None = None,
+    ) -> list[list[Sequence[Hits]]]:
         """
-        Return BM25 hits of chunks and sections per target and query, one batch per target.
+        Return BM25 hits per target, query and kind, one batch per target.
+
+        Args:
+            request: The queries.
+            scopes: The scope per target.
+            kinds: What is searched.
+            limit: Most hits per search; None takes the request's.
+            inside: The sections to search in; None searches all.
         """
         if request.retrieval.mode is RetrievalMode.DENSE:
-            return [[((), ()) for _ in request.queries] for _ in scopes]
-        limit, language = request.retrieval.chunk_limit, request.query_language
-        searches = [
-            SparseSearch(query.text, kind, limit, language)
-            for query in request.queries
-            for kind in (PointKind.CHUNK, PointKind.SECTION)
-        ]
+            return [[((),) * len(kinds) for _ in request.queries] for _ in scopes]
+        most, language = limit or request.retrieval.chunk_limit, request.query_language
         batches = await asyncio.gather(
-            *(self._index.search_text(scope, searches) for scope in scopes)
+            *(
+                self._index.search_text(
+                    scope,
+                    [
+                        SparseSearch(query.text, kind, most, language, within)
+                        for query in request.queries
+                        for kind in kinds
+                    ],
+                )
+                for scope, within in zip(scopes, inside or (None,) * len(scopes), strict=True)
+            )
         )
+        step = len(kinds)
         return [
-            [
-                (cast("Sequence[Hit]", chunks), cast("Sequence[SectionHit]", sections))
-                for chunks, sections in zip(batch[0::2], batch[1::2], strict=True)
-            ]
+            [batch[first : first + step] for first in range(0, len(batch), step)]
             for batch in batches
         ]
 
     async def search_vectors(
-        self, request: AssembleRequest, scopes: Sequence[ReadScope], vectors: Sequence[Vector]
-    ) -> Sequence[Sequence[Sequence[Hit]]]:
+        self,
+        request: AssembleRequest,
+        scopes: Sequence[ReadScope],
+        vectors: Sequence[Vector],
+        kind: PointKind = PointKind.CHUNK,
+        *,
+        limit: int | None = None,
+        inside: Inside | None = None,
+    ) -> Sequence[Sequence[Hits]]:
         """
-        Return vector hits per target and query, one batch per target.
+        Return vector hits per target and query, one batch per target; see `search_text`.
         """
         if request.retrieval.mode is RetrievalMode.SPARSE:
             return [[() for _ in request.queries] for _ in scopes]
-        searches = [DenseSearch(vector, request.retrieval.chunk_limit) for vector in vectors]
+        most = limit or request.retrieval.chunk_limit
         return await asyncio.gather(
-            *(self._index.search_vectors(scope, searches) for scope in scopes)
+            *(
+                self._index.search_vectors(
+                    scope, [DenseSearch(vector, most, kind, within) for vector in vectors]
+                )
+                for scope, within in zip(scopes, inside or (None,) * len(scopes), strict=True)
+            )
         )
 
     async def texts(
@@ -183,13 +216,38 @@ class Reads:
 
 
 def found(
-    text: Sequence[Sequence[TextHits]], dense: Sequence[Sequence[Sequence[Hit]]]
+    dense: Sequence[Sequence[Hits]],
+    text: Sequence[Sequence[Sequence[Hits]]],
 ) -> list[Found]:
     """
-    Return what the searches returned, one entry per target and query.
+    Return what searches for chunks by vector, and for chunks and sections by text, returned.
     """
     return [
-        Found(query, target, vector_hits, chunks, sections)
-        for target, (texts, vectors) in enumerate(zip(text, dense, strict=True))
-        for query, ((chunks, sections), vector_hits) in enumerate(zip(texts, vectors, strict=True))
+        Found(
+            query,
+            target,
+            cast("Sequence[Hit]", vectors),
+            cast("Sequence[Hit]", chunks),
+            cast("Sequence[SectionHit]", sections),
+        )
+        for target, lists in enumerate(zip(dense, text, strict=True))
+        for query, (vectors, (chunks, sections)) in enumerate(zip(*lists, strict=True))
+    ]
+
+
+def found_sections(
+    dense: Sequence[Sequence[Hits]], text: Sequence[Sequence[Sequence[Hits]]]
+) -> list[FoundSections]:
+    """
+    Return what searches for sections, by vector and by text, returned.
+    """
+    return [
+        FoundSections(
+            query,
+            target,
+            cast("Sequence[SectionHit]", vectors),
+            cast("Sequence[SectionHit]", sections),
+        )
+        for target, lists in enumerate(zip(dense, text, strict=True))
+        for query, (vectors, (sections,)) in enumerate(zip(*lists, strict=True))
     ]

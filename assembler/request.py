@@ -47,6 +47,7 @@ class RetrievalMode(enum.Enum):
     HYBRID = "hybrid"
     DENSE = "dense"
     SPARSE = "sparse"
+    COARSE_TO_FINE = "coarse_to_fine"
 
 
 class Order(enum.Enum):
@@ -182,7 +183,8 @@ class Retrieval:
 
     Attributes:
         chunk_limit: Candidates per search and query.
-        section_limit: Most sections read; None takes the profile's.
+        section_limit: Most sections read; None takes the profile's. Of the mode COARSE_TO_FINE,
+            how many of the best sections are searched for chunks.
         max_source_share: Most of the context limit that one source may take, in (0, 1].
         min_similarity: Least raw cosine; candidates that only BM25 knows pass.
         rerank: Whether candidates are scored again by a cross-encoder; None takes the profile's.

@@ -104,6 +104,22 @@ def is_readable(row: SourceRow, scope: ReadScope) -> bool:
     return any(reader in (scope.asked.principals or ()) for reader in row.readers)
 
 
+def check_section_vectors(states: Sequence[IndexState]) -> None:
+    """
+    Check that sections can be searched by vector.
+
+    Raises:
+        IndexUnusable: An index was made before sections had vectors.
+    """
+    for state in states:
+        if not state.has_section_vectors:
+            raise IndexUnusable(
+                state.index,
+                "made without vectors of sections, which retrieval.mode COARSE_TO_FINE needs; "
+                "index it again, or use HYBRID",
+            )
+
+
 def check_model(
     queries: Sequence[Query], state: IndexState, identity: ModelIdentity | None, number: int
 ) -> None:

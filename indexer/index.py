@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from adapters.store import (
     Bm25Spec,
+    EmbeddingSpec,
     IndexStore,
     LedgerRow,
     Manifest,
@@ -18,7 +19,7 @@ from adapters.store import (
     RevisionSummary,
 )
 from assembler.errors import InvalidRequest, ProfileUnknown
-from assembler.model import FOREVER
+from assembler.model import FOREVER, FieldType
 from assembler.profile import PROFILES, profile_of
 from indexer.cut_source import CHUNKER, CutSource, cut_source
 from indexer.language import Foreign, tokens_per_word, unknown_share
@@ -28,6 +29,13 @@ from indexer.read_all import ReadSource, read_all
 from indexer.request import IndexRequest, Summary
 from indexer.sources import SourceFile, filterable, is_code
 from indexer.write import Writer
+
+
+def manifest_of(embedding: EmbeddingSpec, schema: Mapping[str, FieldType]) -> Manifest:
+    """
+    Return the configuration that this release makes of an embedding model and a schema.
+    """
+    return Manifest(CHUNKER, embedding, Bm25Spec(), schema, section_vectors=True)
 
 
 def run_index(
@@ -56,7 +64,7 @@ def run_index(
             schema = publication.manifest.fields if publication.manifest else {}
         reads, failed = read_all(request, schema, publication.ledger.rows, summary, progress)
         plan = _plan(request, publication, reads, failed)
-        manifest = Manifest(CHUNKER, embedder.spec, Bm25Spec(), schema)
+        manifest = manifest_of(embedder.spec, schema)
         if not request.paths and request.schema is None and publication.manifest:
             manifest = publication.manifest  # what writes no text changes no configuration
         profile = request.profile or _profile(manifest, publication)

@@ -4,14 +4,18 @@ Embed what has no vector yet and write points in batches.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 
 from adapters.store import ChunkPoint, Publication, SectionPoint
+from assembler.model import Section
 from assembler.ports import Vector
 from indexer.cut_source import CutSource, Draft, section_input
 from indexer.ports import DocumentEmbedder, Progress
 
 BATCH_CHUNKS = 1024
+LEAST_LENGTH = 1e-6
+"""Of a sum of vectors: a shorter one has no direction but that of rounding."""
 
 
 class Writer:
@@ -27,7 +31,7 @@ class Writer:
         self._progress = progress
         self._known_sources = {row.source_id for row in publication.ledger.rows}
         self._waiting: list[tuple[CutSource, Draft]] = []
-        self._sections: list[SectionPoint] = []
+        self._sections: list[Section] = []
         self._vectors: dict[str, Vector] = {}
         self._total = 0
         self._done = 0
@@ -39,7 +43,7 @@ class Writer:
         Take a source; writes when enough has come together.
         """
         self._vectors.update(self._reusable(cut.file.source_id))
-        self._sections += [SectionPoint(one, section_input(one)) for one in cut.sections]
+        self._sections += cut.sections
         self._waiting += [(cut, draft) for draft in cut.drafts]
         self._total += len(cut.drafts)
         if len(self._waiting) >= BATCH_CHUNKS:
@@ -58,6 +62,9 @@ class Writer:
         vectors = {**self._vectors, **dict(zip(missing, made, strict=True))}
         self.embedded += len(missing)
         self.reused += len(self._waiting) - len(missing)
+        inside: dict[str, list[Vector]] = {}
+        for _, draft in self._waiting:
+            inside.setdefault(draft.chunk.section_key, []).append(vectors[draft.input_sha256])
         self._publication.write(
             [
                 ChunkPoint(
@@ -70,7 +77,10 @@ class Writer:
                 )
                 for cut, draft in self._waiting
             ],
-            self._sections,
+            [
+                SectionPoint(one, section_input(one), mean_vector(inside.get(one.key, ())))
+                for one in self._sections
+            ],
         )
         self._done = self._total
         if self._total:
@@ -85,3 +95,14 @@ class Writer:
     def _tell(self, count: int) -> None:
         self._done += count
         self._progress("embedding", min(self._done, self._total), self._total)
+
+
+def mean_vector(vectors: Sequence[Vector]) -> Vector | None:
+    """
+    Return the mean of vectors, of length 1; None where there is none, or they cancel out.
+    """
+    if not vectors:
+        return None
+    total = tuple(map(math.fsum, zip(*vectors, strict=True)))
+    length = math.hypot(*total)
+    return tuple(value / length for value in total) if length > LEAST_LENGTH else None

@@ -124,8 +124,6 @@ def _no_continuation(continuation: bytes) -> None:
 
 
 def _mode(message: pb.Retrieval) -> RetrievalMode:
-    if message.mode == pb.RETRIEVAL_MODE_COARSE_TO_FINE:
-        raise FieldNotSupported("retrieval.mode", "COARSE_TO_FINE is not supported yet; use HYBRID")
     return checks.choice(
         message.mode,
         pb.RetrievalMode.DESCRIPTOR,

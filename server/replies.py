@@ -16,6 +16,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from adapters.store import IndexListing
+from assembler.coarse import section_limit
 from assembler.model import FieldType
 from assembler.report import (
     AssembledContext,
@@ -177,7 +178,7 @@ def _effective(context: AssembledContext) -> pb.EffectiveSettings:
         effective.retrieval.CopyFrom(
             pb.Retrieval(
                 chunk_limit=retrieval.chunk_limit,
-                section_limit=retrieval.section_limit or context.profile.section_limit,
+                section_limit=section_limit(retrieval, context.profile),
                 max_source_share=retrieval.max_source_share,
                 min_similarity=retrieval.min_similarity,
                 mode=number_of(retrieval.mode, pb.RetrievalMode.DESCRIPTOR),

@@ -17,7 +17,7 @@ from adapters.store import (
     SectionPoint,
     TenantLedger,
 )
-from assembler.model import FOREVER, Chunk, Hit, PointKind, Provenance, Section
+from assembler.model import FOREVER, Chunk, Hit, PointKind, Provenance, Section, SectionHit
 from assembler.ports import Vector
 from assembler.scope import IndexVersion
 
@@ -34,6 +34,7 @@ class Stored:
     words: tuple[str, ...]
     chunk: ChunkPoint | None = None
     section: Section | None = None
+    section_vector: Vector | None = None
 
     @property
     def kind(self) -> PointKind:
@@ -48,6 +49,20 @@ class Stored:
             return self.chunk.chunk.key
         assert self.section
         return self.section.key
+
+    @property
+    def section_key(self) -> str:
+        """
+        Return the key of the section that it lies in, or is.
+        """
+        return self.chunk.chunk.section_key if self.chunk else self.key
+
+    @property
+    def vector(self) -> Vector | None:
+        """
+        Return its vector; not every section has one.
+        """
+        return self.chunk.vector if self.chunk else self.section_vector
 
     def as_chunk(self) -> Chunk:
         """
@@ -167,7 +182,12 @@ class FakePublication:
             Stored(point.chunk.provenance, _words(point.bm25_text), chunk=point) for point in chunks
         ]
         new.extend(
-            Stored(point.section.provenance, _words(point.bm25_text), section=point.section)
+            Stored(
+                point.section.provenance,
+                _words(point.bm25_text),
+                section=point.section,
+                section_vector=point.vector if target.section_vectors else None,
+            )
             for point in sections
         )
         for point in new:
@@ -281,11 +301,15 @@ def first(found: Iterable[tuple[float, Stored]], limit: int) -> list[tuple[float
     return sorted(rounded, key=lambda pair: (-pair[0], pair[1].key))[: max(limit, 0)]
 
 
-def hits(found: Iterable[tuple[float, Stored]]) -> list[Hit]:
+def found_hits(
+    found: Iterable[tuple[float, Stored]], kind: PointKind
+) -> list[Hit] | list[SectionHit]:
     """
-    Return chunks with their scores.
+    Return chunks, or keys of sections, with their scores.
     """
-    return [Hit(point.as_chunk(), score) for score, point in found]
+    if kind is PointKind.CHUNK:
+        return [Hit(point.as_chunk(), score) for score, point in found]
+    return [SectionHit(point.key, score) for score, point in found]
 
 
 def latest(points: Iterable[Stored]) -> list[Stored]:

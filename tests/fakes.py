@@ -47,7 +47,7 @@ from tests.fake_store import (
     bm25_scores,
     cosine,
     first,
-    hits,
+    found_hits,
     latest,
 )
 
@@ -227,6 +227,7 @@ class FakeIndex:
             schema=IndexSchema(manifest.fields, part.ledger.readers_required),
             languages=tuple(sorted({bm25_language(row.language) for row in part.ledger.rows})),
             profile=manifest.profile,
+            has_section_vectors=manifest.section_vectors,
         )
 
     async def rows(self, index: str, tenant: str, source_id: str) -> Sequence[SourceRow]:
@@ -259,35 +260,27 @@ class FakeIndex:
         for search in searches:
             corpus = self._passing(scope, search.kind, scope.corpus_filter())
             scores = bm25_scores(search.text, corpus)
-            visible = set(map(_identity, self._visible(scope, search.kind)))
+            visible = set(map(_identity, self._searched(scope, search)))
             found = [
                 (score, corpus[at])
                 for at, score in scores.items()
                 if _identity(corpus[at]) in visible
             ]
-            kept = first(found, search.limit)
-            if search.kind is PointKind.CHUNK:
-                results.append(hits(kept))
-            else:
-                results.append([SectionHit(point.key, score) for score, point in kept])
+            results.append(found_hits(first(found, search.limit), search.kind))
         return results
 
     async def search_vectors(
         self, scope: ReadScope, searches: Sequence[DenseSearch]
-    ) -> Sequence[Sequence[Hit]]:
+    ) -> Sequence[Sequence[Hit] | Sequence[SectionHit]]:
         """
         Return the results of a batch of vector searches.
         """
-        points = self._visible(scope, PointKind.CHUNK)
-        return [
-            hits(
-                first(
-                    [(cosine(search.vector, p.chunk.vector), p) for p in points if p.chunk],
-                    search.limit,
-                )
-            )
-            for search in searches
-        ]
+        results: list[list[Hit] | list[SectionHit]] = []
+        for search in searches:
+            points = [p for p in self._searched(scope, search) if p.vector]
+            found = [(cosine(search.vector, p.vector), p) for p in points if p.vector]
+            results.append(found_hits(first(found, search.limit), search.kind))
+        return results
 
     async def chunks(self, scope: ReadScope, keys: Sequence[str]) -> Sequence[Chunk]:
         """
@@ -348,6 +341,12 @@ class FakeIndex:
 
     def _visible(self, scope: ReadScope, kind: PointKind) -> list[Stored]:
         return latest(self._passing(scope, kind, scope.record_filter()))
+
+    def _searched(self, scope: ReadScope, search: SparseSearch | DenseSearch) -> list[Stored]:
+        points = self._visible(scope, search.kind)
+        if search.within is None:
+            return points
+        return [point for point in points if point.section_key in search.within]
 
 
 def _identity(point: Stored) -> tuple[str, int]:

@@ -178,6 +178,7 @@ def random_requests(
                         pb.RETRIEVAL_MODE_HYBRID,
                         pb.RETRIEVAL_MODE_DENSE,
                         pb.RETRIEVAL_MODE_SPARSE,
+                        pb.RETRIEVAL_MODE_COARSE_TO_FINE,
                     ]
                 ),
             ),

@@ -72,9 +72,9 @@ class SmallIndex:
     Files in a folder, an index in memory, and an assembler over it.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, store: FakeIndex | None = None) -> None:
         self.folder = folder
-        self.store = FakeIndex()
+        self.store = store or FakeIndex()
         self.embedder = FakeEmbedder()
         self.profiles = {
             "default": replace(DEFAULT_PROFILE, price=0.0, **NO_DOUBT),

@@ -14,7 +14,7 @@ from rich.console import Console
 from adapters.tokenizer_files import install_tokenizers
 from assembler.errors import ContextAssemblerError, ProfileUnknown
 from assembler.profile import PROFILES
-from assembler.request import ExpansionMode, Format, Order
+from assembler.request import ExpansionMode, Format, Order, RetrievalMode
 from bench.quality import foreign as foreign_sets
 from bench.quality.given import budgets_of, set_names, write_json
 from bench.quality.one_set import Place, measure_foreign, measure_set
@@ -64,6 +64,10 @@ def quality(
     expansion: Annotated[ExpansionMode, typer.Option()] = ExpansionMode.AUTO,
     order: Annotated[Order, typer.Option()] = Order.RELEVANCE,
     form: Annotated[Format, typer.Option("--format")] = Format.MARKDOWN,
+    mode: Annotated[RetrievalMode, typer.Option(help="What searches.")] = RetrievalMode.HYBRID,
+    section_limit: Annotated[
+        int | None, typer.Option(min=1, help="Sections read. Default: the profile's.")
+    ] = None,
     profile: Annotated[
         str | None, typer.Option(help=f"One of {', '.join(PROFILES)}. Default: the model's own.")
     ] = None,
@@ -113,6 +117,8 @@ def quality(
         expansion=expansion,
         order=order,
         form=form,
+        mode=mode,
+        section_limit=section_limit,
         profile=profile,
         is_pinned=pinned,
         is_scoped=scoped,

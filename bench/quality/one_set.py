@@ -175,6 +175,8 @@ def _settings(options: Options, place: Place, prepared: Prepared) -> dict[str, A
         "expansion": options.expansion.value,
         "order": options.order.value,
         "format": options.form.value,
+        "mode": options.mode.value,
+        "section_limit": options.section_limit,
         "is_pinned": options.is_pinned,
         "is_scoped": options.is_scoped,
         "profile": asdict(PROFILES[options.profile or DEFAULT_PROFILE.name]),

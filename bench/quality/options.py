@@ -8,7 +8,7 @@ import enum
 from dataclasses import dataclass
 from pathlib import Path
 
-from assembler.request import ExpansionMode, Fill, Format, Order
+from assembler.request import ExpansionMode, Fill, Format, Order, RetrievalMode
 
 TOKENIZER = "o200k_base"
 BUDGETS = (256, 512, 1024, 2048, 4096)
@@ -37,6 +37,7 @@ class Options:
     How the questions are asked.
 
     Attributes:
+        section_limit: None takes the profile's.
         profile: None takes the one of the model.
         is_pinned: A question that names a version reads that version alone.
         is_scoped: A question that names documents reads those alone.
@@ -49,6 +50,8 @@ class Options:
     expansion: ExpansionMode = ExpansionMode.AUTO
     order: Order = Order.RELEVANCE
     form: Format = Format.MARKDOWN
+    mode: RetrievalMode = RetrievalMode.HYBRID
+    section_limit: int | None = None
     profile: str | None = None
     is_pinned: bool = False
     is_scoped: bool = False

@@ -16,11 +16,9 @@ from adapters.edge_store import EdgeStore
 from adapters.embedder import OnnxEmbedder
 from adapters.model_export import export_model
 from adapters.model_files import DESCRIPTION
-from adapters.store import Bm25Spec, Manifest
 from bench.quality.stored import source_id_of
 from evaluation.question_set import Document, QuestionSet
-from indexer.cut_source import CHUNKER
-from indexer.index import run_index
+from indexer.index import manifest_of, run_index
 from indexer.ports import Progress
 from indexer.read_source import CODE, MEDIA_TYPES
 from indexer.request import IndexRequest
@@ -78,7 +76,7 @@ def prepare(
     """
     embedder = OnnxEmbedder(model_dir)
     lines = [json.dumps(_facts(one)) for one in question_set.documents.values()]
-    manifest = Manifest(CHUNKER, embedder.spec, Bm25Spec(), {})
+    manifest = manifest_of(embedder.spec, {})
     texts = (one.text for one in question_set.documents.values())
     index = _name(question_set.name, (manifest.generation, *lines, *texts))
     data_dir = work / "indexes"

@@ -21,6 +21,7 @@ from assembler.request import (
     Fill,
     Layout,
     Query,
+    Retrieval,
     Target,
 )
 from assembler.scope import Pin, Scope, VersionPolicy
@@ -96,6 +97,7 @@ class Product:
                 budget=Budget(TOKENIZER, ContextTokens(budget)),
                 fill=fill,
                 expansion=Expansion(options.expansion),
+                retrieval=Retrieval(mode=options.mode, section_limit=options.section_limit),
                 layout=Layout(order=options.order, format=options.form),
                 profile=profile or options.profile,
             )

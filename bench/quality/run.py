@@ -160,7 +160,7 @@ class Runner:
             (sparse,) = await self._chunk_index.search_text(
                 scope, [SparseSearch(question.text, PointKind.CHUNK, limit)]
             )
-            found[limit] = (dense, cast("Sequence[Hit]", sparse))
+            found[limit] = (cast("Sequence[Hit]", dense), cast("Sequence[Hit]", sparse))
         return found
 
 

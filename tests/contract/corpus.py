@@ -36,6 +36,7 @@ from assembler.model import (
 from assembler.ports import ModelIdentity
 from assembler.scope import IndexVersion, ReadScope, Scope, VersionPolicy
 from assembler.span import Span
+from indexer.write import mean_vector
 from tests.fakes import hash_vector
 
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ DIMENSION = 8
 MODEL = ModelIdentity("fake", "0" * 64, DIMENSION)
 
 
-def manifest(*, chunker: str = "1", model: ModelIdentity = MODEL) -> Manifest:
+def manifest(
+    *, chunker: str = "1", model: ModelIdentity = MODEL, section_vectors: bool = True
+) -> Manifest:
     return Manifest(
         chunker=ChunkerSpec("words", chunker, {"words": 8}),
         embedding=EmbeddingSpec(model, "r1", 256, "mean", "", "", normalised=True),
@@ -58,6 +61,7 @@ def manifest(*, chunker: str = "1", model: ModelIdentity = MODEL) -> Manifest:
             "changed": FieldType.TIMESTAMP,
             "odd name": FieldType.KEYWORD,
         },
+        section_vectors=section_vectors,
     )
 
 
@@ -163,7 +167,8 @@ class Source:
                 blocks=(Block(spans[-1], spans[0]),) if len(spans) > 1 else (),
                 metadata={"page": 3, "ratio": 0.5, "note": None, "list": ("a", 1, ("b",))},
             )
-            sections.append(SectionPoint(section, text))
+            vectors = [point.vector for point in chunks[first:]]
+            sections.append(SectionPoint(section, text, mean_vector(vectors)))
             start += len(text)
         return chunks, sections
 

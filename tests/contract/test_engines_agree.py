@@ -31,10 +31,10 @@ from assembler.filters import (
     IsBool,
     IsMissing,
 )
-from assembler.model import FieldType, Hit, PointKind
+from assembler.model import FieldType, Hit, PointKind, SectionHit
 from assembler.ports import DenseSearch, SparseSearch
 from tests.contract.conftest import Backend, opened
-from tests.contract.corpus import DIMENSION, Source, publish, read_scope
+from tests.contract.corpus import DIMENSION, Source, hits_of, publish, read_scope
 from tests.fakes import hash_vector
 from tests.qdrant_server.translation import edge_filter as served_filter
 
@@ -80,10 +80,20 @@ async def _answers(
     found = await backend.reading.search_text(
         scope, [SparseSearch(text, kind, limit) for kind in PointKind]
     )
+    vector = hash_vector(text, DIMENSION)
     dense = await backend.reading.search_vectors(
-        scope, [DenseSearch(hash_vector(text, DIMENSION), limit)]
+        scope, [DenseSearch(vector, limit, kind) for kind in PointKind]
     )
-    batches = [*found, *dense]
+    within = tuple(hit.section_key for hit in dense[1][:3] if isinstance(hit, SectionHit))
+    inside = await backend.reading.search_text(
+        scope, [SparseSearch(text, PointKind.CHUNK, limit, within=within)]
+    )
+    dense_inside = await backend.reading.search_vectors(
+        scope, [DenseSearch(vector, limit, within=within)]
+    )
+    for hits in (*inside, *dense_inside):
+        assert {hit.chunk.section_key for hit in hits_of(hits)} <= set(within)
+    batches = [*found, *dense, *inside, *dense_inside]
     keys = [[h.chunk.key if isinstance(h, Hit) else h.section_key for h in b] for b in batches]
     return keys, [[hit.score for hit in batch] for batch in batches]
 

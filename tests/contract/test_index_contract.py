@@ -113,8 +113,9 @@ async def test_a_search_for_a_stored_vector_finds_its_chunk_first(backend: Backe
     scope = await read_scope(backend)
     point = DOGS.points("", 1)[0][1]
 
-    (hits,) = await backend.reading.search_vectors(scope, [DenseSearch(point.vector, 3)])
+    (found,) = await backend.reading.search_vectors(scope, [DenseSearch(point.vector, 3)])
 
+    hits = hits_of(found)
     assert hits[0].chunk == point.chunk
     assert hits[0].score == pytest.approx(1.0, abs=1e-4)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
@@ -132,7 +133,7 @@ async def test_ties_at_the_cut_are_decided_by_key(backend: Backend) -> None:
         scope, [SparseSearch("same words", PointKind.CHUNK, 7)]
     )
 
-    assert [hit.chunk.key for hit in dense] == keys[:7]
+    assert [hit.chunk.key for hit in hits_of(dense)] == keys[:7]
     assert [hit.chunk.key for hit in hits_of(sparse)] == keys[:7]
 
 

@@ -58,17 +58,29 @@ async def seen(backend: Backend, **asked: Any) -> set[str]:
         scope,
         [SparseSearch("cats", PointKind.CHUNK, 50), SparseSearch("cats", PointKind.SECTION, 50)],
     )
-    (dense,) = await backend.reading.search_vectors(scope, [DenseSearch(vector, 50)])
+    dense, dense_sections = await backend.reading.search_vectors(
+        scope, [DenseSearch(vector, 50), DenseSearch(vector, 50, PointKind.SECTION)]
+    )
     points = [source.points(scope.tenant, 1) for source in ALL]
     section_keys = {p.section.key: p.section.provenance.source_id for _, s in points for p in s}
     chunk_keys = {p.chunk.key: p.chunk.provenance.source_id for c, _ in points for p in c}
     read = await backend.reading.sections(scope, list(section_keys))
     found = await backend.reading.chunks(scope, list(chunk_keys))
     texts = await backend.reading.chunk_texts(scope, list(chunk_keys))
+    everywhere = tuple(section_keys)
+    (inside,) = await backend.reading.search_text(
+        scope, [SparseSearch("cats", PointKind.CHUNK, 50, within=everywhere)]
+    )
+    (dense_inside,) = await backend.reading.search_vectors(
+        scope, [DenseSearch(vector, 50, within=everywhere)]
+    )
     views = [
         {hit.chunk.provenance.source_id for hit in hits_of(chunks)},
         {section_keys[key] for key in section_keys_of(sections)},
-        {hit.chunk.provenance.source_id for hit in dense},
+        {hit.chunk.provenance.source_id for hit in hits_of(dense)},
+        {section_keys[key] for key in section_keys_of(dense_sections)},
+        {hit.chunk.provenance.source_id for hit in hits_of(inside)},
+        {hit.chunk.provenance.source_id for hit in hits_of(dense_inside)},
         {section.provenance.source_id for section in read},
         {chunk.provenance.source_id for chunk in found},
         {chunk_keys[key] for key in texts},

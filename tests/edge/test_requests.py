@@ -40,6 +40,25 @@ def test_a_question_is_answered_with_its_evidence(client: ContextAssemblerClient
     assert reply.effective.layout.order == pb.ORDER_RELEVANCE
 
 
+def test_coarse_to_fine_takes_every_candidate_from_the_best_sections(
+    client: ContextAssemblerClient,
+) -> None:
+    request = asking()
+    request.retrieval.mode = pb.RETRIEVAL_MODE_COARSE_TO_FINE
+
+    whole = client.assemble_context(request)
+    request.retrieval.section_limit = 1
+    narrow = client.assemble_context(request)
+
+    assert "Fines are never paid" in whole.context
+    assert whole.effective.retrieval.mode == pb.RETRIEVAL_MODE_COARSE_TO_FINE
+    assert whole.effective.retrieval.section_limit == 50
+    assert narrow.effective.retrieval.section_limit == 1
+    assert len({(one.source_id, one.version) for one in narrow.dispositions.list}) == 1
+    assert len(narrow.dispositions.list) < len(whole.dispositions.list)
+    assert whole.request_fingerprint != client.assemble_context(asking()).request_fingerprint
+
+
 def set_text(text: str) -> Change:
     return lambda request: setattr(request.queries[0], "text", text)
 
@@ -121,11 +140,6 @@ REFUSED: dict[str, tuple[Change, str, str]] = {
         lambda r: setattr(r.retrieval, "min_similarity", 2.0),
         "retrieval.min_similarity",
         "FIELD_INVALID",
-    ),
-    "coarse to fine": (
-        lambda r: setattr(r.retrieval, "mode", pb.RETRIEVAL_MODE_COARSE_TO_FINE),
-        "retrieval.mode",
-        "FIELD_NOT_SUPPORTED",
     ),
     "rerank without a reranker": (
         lambda r: setattr(r.retrieval, "rerank", pb.RERANK_ON),

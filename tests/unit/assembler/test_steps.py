@@ -515,3 +515,17 @@ def test_a_part_that_costs_more_than_it_is_worth_is_not_shown() -> None:
 
     assert filling.reasons["docs", "a-0"] is Disposition.OVER_BUDGET
     assert [home.parent.version.source_id for home in filling.chosen.values()] == ["b"]
+
+
+def test_a_candidate_that_two_blocks_show_together_is_packed_in_the_first() -> None:
+    parent = parent_of("alphabeta")
+    item = evidence_of(parent, 0, 0)
+    halves = [
+        Passage(parent.version, 0, (parent,), (span,), None, (), ())
+        for span in (Span(0, 5), Span(5, 9))
+    ]
+    result = replace(packed(item), rendered=render(halves, LAYOUT))
+
+    fates = account(result, [item.candidate], [item], {})
+
+    assert [one.disposition for one in fates] == [Disposition.PACKED]
