@@ -71,6 +71,7 @@ def measured(
     builders: Mapping[str, Builder],
     embed: Embedding,
     limit: int | None = None,
+    budgets: Sequence[int] = BUDGETS,
 ) -> Iterator[dict[str, Any]]:
     """
     Yield the report of a run after each system, and print a line of it.
@@ -80,13 +81,14 @@ def measured(
         builders: The systems by name.
         embed: The model of all of them.
         limit: Take so many questions at even distances; None takes all.
+        budgets: In tokens.
     """
     questions = spread(asked.questions, limit)
     for question in questions:
         embed.query(question.text)  # so that no system's time holds the model's
     rows: dict[str, Row] = {}
     for name, builder in builders.items():
-        rows[name] = _row(asked, questions, builder, embed)
+        rows[name] = _row(asked, questions, builder, embed, budgets)
         _print(asked.name, name, rows[name])
         yield {
             "set": asked.name,
@@ -134,11 +136,12 @@ def _row(
     questions: Sequence[Question],
     builder: Builder,
     embed: Embedding,
+    budgets: Sequence[int],
 ) -> Row:
     begun = time.perf_counter()
     retrieve = builder(list(asked.documents.values()), embed)
     built = time.perf_counter() - begun
-    contexts: dict[int, list[Shown]] = {budget: [] for budget in BUDGETS}
+    contexts: dict[int, list[Shown]] = {budget: [] for budget in budgets}
     times, items, lost = [], 0, 0
     for question in questions:
         begun = time.perf_counter()
@@ -150,7 +153,7 @@ def _row(
             shown.append(packed(found, budget, embed.count_tokens))
     return {
         "budgets": {
-            str(budget): _figures(questions, contexts[budget], budget) for budget in BUDGETS
+            str(budget): _figures(questions, shown, budget) for budget, shown in contexts.items()
         },
         "retrieval_ms_p50": round(1000 * statistics.median(times), 1),
         "build_seconds": round(built, 1),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -15,10 +15,12 @@ from adapters.tokenizer_files import install_tokenizers
 from assembler.errors import ContextAssemblerError, ProfileUnknown
 from assembler.profile import PROFILES
 from assembler.request import ExpansionMode, Format, Order, RetrievalMode
+from bench.peers import PeerMissing, systems
 from bench.quality import foreign as foreign_sets
 from bench.quality.given import budgets_of, set_names, write_json
 from bench.quality.one_set import Place, measure_foreign, measure_set
 from bench.quality.options import BUDGETS, FillChoice, Options
+from bench.quality.peers import measure_peers, show_peers
 from bench.quality.picture import PictureImpossible, check_drawing, draw
 from bench.quality.prepare import NotIndexed, model_folder
 from bench.quality.results import as_json
@@ -33,6 +35,7 @@ FAILURES = (
     EvidenceMoved,
     NotIndexed,
     OSError,
+    PeerMissing,
     PictureImpossible,
     QuestionSetInvalid,
     ValueError,
@@ -88,6 +91,12 @@ def quality(
     baselines: Annotated[  # noqa: FBT002 - as above
         bool, typer.Option(help="Also the restated baselines.")
     ] = True,
+    peers: Annotated[  # noqa: FBT002 - as above
+        bool, typer.Option("--peers", help="Also other libraries; needs the group `peers`.")
+    ] = False,
+    peer_sizes: Annotated[  # noqa: FBT002 - as above
+        bool, typer.Option("--peer-sizes", help="The same, with every size of theirs.")
+    ] = False,
     processes: Annotated[int, typer.Option(min=1, help="That share the questions.")] = 2,
     out: Annotated[Path | None, typer.Option("--json", help="Where the figures go.")] = None,
     picture: Annotated[Path | None, typer.Option(help="Where recall is drawn, .png.")] = None,
@@ -103,6 +112,9 @@ def quality(
     """
     if picture is not None:
         check_drawing()
+    has_peers = peers or peer_sizes
+    if has_peers:
+        systems(has_sizes=peer_sizes)
     if profile is not None and profile not in PROFILES:
         raise ProfileUnknown(profile, tuple(sorted(PROFILES)))
     names = set_names(folder, sets)
@@ -133,6 +145,7 @@ def quality(
         tokenizer_dir=settings.tokenizer_dir,
     )
     console, found = wide_console(), []
+    reports: dict[str, dict[str, Any]] = {}
     if foreign is not None:
         (other,) = set_names(folder, [foreign])
         both = measure_foreign(
@@ -162,11 +175,14 @@ def quality(
             )
         )
         show(console, found[-1])
+        if has_peers:
+            reports[name] = measure_peers(asked, place, options.budgets, has_sizes=peer_sizes)
+            show_peers(console, reports[name], options.budgets)
     show_headline(console, found)
-    shapes = [as_json(one) for one in found]
+    shapes = [as_json(one, reports.get(name)) for name, one in zip(names, found, strict=True)]
     write_json(out, shapes if len(shapes) > 1 else shapes[0])
     if picture is not None:
-        draw(found, picture)
+        draw(found, picture, reports)
     _check_over(console, sum(one.over_budget for one in found))
 
 

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import importlib.util
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from bench.quality import baselines
+from bench.quality.peers import best_peer
 from bench.quality.results import Results
 from bench.quality.run import AUTO, FULL
 
@@ -17,6 +19,7 @@ COLUMNS = 3
 INCHES = (5.2, 4.2)
 LEGEND_INCHES = 1.0
 OURS = {FULL: ("#b3123c", "-", "o"), AUTO: ("#e07a2c", "--", "s")}
+PEER = "#111111"
 LOOKS = {
     name: (color, dash)
     for names, dash, colors in (
@@ -51,9 +54,14 @@ def check_drawing(package: str = "matplotlib") -> None:
         )
 
 
-def draw(sets: Sequence[Results], path: Path) -> None:
+def draw(sets: Sequence[Results], path: Path, peers: Mapping[str, Any]) -> None:
     """
     Write the picture of all sets.
+
+    Args:
+        sets: What was measured.
+        path: Where the picture goes, .png.
+        peers: Reports of `bench.peers` by the set's name; empty where none ran.
 
     Raises:
         PictureImpossible: Matplotlib is not installed.
@@ -86,6 +94,10 @@ def draw(sets: Sequence[Results], path: Path) -> None:
                 color, dash = LOOKS[system]
                 (line,) = panel.plot(budgets, values, dash, color=color, linewidth=1.2)
             lines.setdefault(system, line)
+        if results.name in peers:
+            best = [100 * best_peer(peers[results.name], one) for one in budgets]
+            (line,) = panel.plot(budgets, best, "-.", color=PEER, marker="x", linewidth=1.2)
+            lines.setdefault("best peer at each budget", line)
         panel.set_xscale("log", base=2)
         panel.set_xticks(budgets, [str(one) for one in budgets])
         panel.set_ylim(0, 100)

@@ -114,9 +114,13 @@ def headline(sets: Iterable[Results], budgets: Sequence[int]) -> Estimate | None
     return miss_ratio_of(groups) if groups and all(groups) else None
 
 
-def as_json(results: Results) -> dict[str, Any]:
+def as_json(results: Results, peers: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """
-    Return the results as they are written: FULL on top, AUTO, baselines and ablations below.
+    Return the results as they are written: FULL on top; AUTO, baselines, ablations, peers below.
+
+    Args:
+        results: What was measured of a set.
+        peers: The report of `bench.peers` on the same set.
     """
     has_full = FULL in results.systems
     shape: dict[str, Any] = {
@@ -134,6 +138,8 @@ def as_json(results: Results) -> dict[str, Any]:
     ):
         if there:
             shape[name] = {one: {"budgets": _budgets(results, one)} for one in there}
+    if peers is not None:
+        shape["peers"] = dict(peers)
     ratios = {
         str(budget): {"best_same": results.best_same(budget), **_ratio(ratio)}
         for budget in results.budgets

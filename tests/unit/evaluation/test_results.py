@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bench.quality.measured import Measured, Row
+from bench.quality.peers import best_peer
 from bench.quality.results import Results, as_json, headline
 from bench.quality.run import AUTO, FULL
 
@@ -90,3 +91,15 @@ def test_a_weight_that_is_taken_away_changes_recall_by_pairs() -> None:
 
     assert (change.value, change.low, change.high) == (-0.25, -0.25, -0.25)
     assert list(as_json(found)["ablations"]) == ["without bm25"]
+
+
+def test_the_best_peer_is_the_best_at_each_budget() -> None:
+    rows_of = {
+        "a": {"budgets": {"512": {"evidence_recall": 0.2}, "1024": {"evidence_recall": 0.9}}},
+        "b": {"budgets": {"512": {"evidence_recall": 0.4}, "1024": {"evidence_recall": 0.5}}},
+    }
+    report = {"set": "tiny", "systems": rows_of}
+
+    assert [best_peer(report, budget) for budget in (512, 1024)] == [0.4, 0.9]
+    assert as_json(results(rows(FULL, 1.0, 0.5)), report)["peers"] == report
+    assert "peers" not in as_json(results(rows(FULL, 1.0, 0.5)))
