@@ -51,7 +51,7 @@ class Profile:
 
 DEFAULT_PROFILE = Profile("default")
 
-E5_PROFILE = Profile("multilingual-e5-small", dense=0.6, bm25=0.4)
+E5_PROFILE = Profile("multilingual-e5-small", dense=0.7, bm25=0.3)
 
 PROFILES = {one.name: one for one in (DEFAULT_PROFILE, E5_PROFILE)}
 """Every profile by its name; one that was fitted to a model has the model's name."""
