@@ -11,7 +11,14 @@ from typing import TypeVar
 from assembler.budget import Measure, measure
 from assembler.conclude import Basis, conclude
 from assembler.expand import Evidence, expand
-from assembler.gather import Exclusions, exclusions, first_read, settle, within_section_limit
+from assembler.gather import (
+    Exclusions,
+    best_cosine,
+    exclusions,
+    first_read,
+    settle,
+    within_section_limit,
+)
 from assembler.look import Look, Looked, off_loop
 from assembler.pack import Packed, Pinned, Work, pack
 from assembler.pack_given import given_work
@@ -180,7 +187,7 @@ def _work(
             source_limit=share_of(meter.limit, request.retrieval.max_source_share),
             targets=request.targets,
             fill=request.fill,
-            profile=looked.profile,
+            price=looked.profile.price_at(best_cosine(candidates)),
             forbidden=excluded.spans,
         ),
         layout=request.layout,

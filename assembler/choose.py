@@ -28,7 +28,9 @@ def choose(filling: Filling, evidence: Sequence[Evidence], growth: Sequence[Grow
 
     What every target is promised at least goes before all. Equal scores: what stands first.
     """
-    filling.best_score = max((item.candidate.score for item in evidence), default=0.0)
+    filling.best_score = round(
+        max((item.candidate.score for item in evidence), default=0.0), SCORE_DIGITS
+    )
     first = _promised(filling, evidence)
     steps = [
         (-round(item.candidate.score, SCORE_DIGITS), number)

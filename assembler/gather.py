@@ -101,6 +101,13 @@ def settle(
     return settled
 
 
+def best_cosine(candidates: Sequence[Candidate]) -> float | None:
+    """
+    Return the highest raw cosine of any candidate, None where no vector search returned one.
+    """
+    return max((one.cosine for one in candidates if one.cosine is not None), default=None)
+
+
 def within_section_limit(
     candidates: Sequence[Candidate], limit: int
 ) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:

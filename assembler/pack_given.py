@@ -55,7 +55,7 @@ def given_work(request: PackRequest, limit: int, profile: Profile) -> tuple[Work
             source_limit=share_of(limit, request.max_source_share),
             targets=(Target(GIVEN),),
             fill=request.fill,
-            profile=profile,
+            price=profile.price,
             is_priced_by_token=False,
         ),
         layout=request.layout,

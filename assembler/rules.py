@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from assembler.model import VersionKey
-from assembler.profile import Profile
 from assembler.request import Fill, Target
 from assembler.span import Span
 
@@ -44,6 +43,7 @@ class Rules:
     Attributes:
         limit: The request's own limit for the context.
         source_limit: Most tokens of one source.
+        price: Part of the best score that a chunk must be worth.
         forbidden: Returns the ranges of a source version that stay out.
         is_priced_by_token: Whether long units have to be worth more; else each has one price.
     """
@@ -52,15 +52,15 @@ class Rules:
     source_limit: int
     targets: Sequence[Target]
     fill: Fill
-    profile: Profile
+    price: float
     forbidden: Callable[[VersionKey], tuple[Span, ...]] = no_spans
     is_priced_by_token: bool = True
 
     def pays(self, score: float, cost: int, best_score: float) -> bool:
         """
-        Return whether a score pays for so many tokens under the profile's price.
+        Return whether a score pays for so many tokens under the price; the best always does.
         """
-        if self.fill is Fill.FULL or best_score <= 0.0:
+        if self.fill is Fill.FULL or score >= best_score:
             return True
         charged = max(cost, PRICED_TOKENS) if self.is_priced_by_token else PRICED_TOKENS
-        return score * PRICED_TOKENS >= self.profile.price * best_score * charged
+        return score * PRICED_TOKENS >= self.price * best_score * charged

@@ -13,9 +13,19 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from assembler.errors import ContextAssemblerError
-from cli import ask, demo, index, look, model
+from cli import ask, demo, index, look, model, tune
+from evaluation.question_set import QuestionSetInvalid
 from server.lifecycle import serve as run_server
+from server.profiles import ProfilesInvalid
 from server.settings import Settings
+
+FAILURES = (
+    ContextAssemblerError,
+    ContextAssemblerCallError,
+    OSError,
+    ProfilesInvalid,
+    QuestionSetInvalid,
+)
 
 app = typer.Typer(
     name="context-assembler",
@@ -33,6 +43,7 @@ app.command("ask")(ask.ask)
 app.command("source")(look.source)
 app.command("tokenizers")(look.tokenizers)
 app.command("count")(look.count)
+app.command("tune")(tune.tune)
 app.command("demo")(demo.demo)
 
 
@@ -63,7 +74,7 @@ def main() -> None:
             name = "_".join(str(part) for part in problem["loc"]).upper() or "SETTINGS"
             _complain(f"CONTEXT_ASSEMBLER_{name}: {problem['msg']}")
         sys.exit(2)
-    except (ContextAssemblerError, ContextAssemblerCallError, OSError) as error:
+    except FAILURES as error:
         _complain(str(error))
         sys.exit(1)
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 RESAMPLES = 2000
 SEED = 20261130
-PERCENTILES = (2.5, 97.5)
+CONFIDENCE = 0.95
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Pair: TypeAlias = tuple[Sequence[float], Sequence[float]]
@@ -28,7 +28,7 @@ Pair: TypeAlias = tuple[Sequence[float], Sequence[float]]
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """
-    A figure with the interval that it lies in with 95 % confidence.
+    A figure with the interval that it lies in, with 95 % confidence unless another was asked for.
     """
 
     value: float
@@ -42,13 +42,19 @@ class Estimate:
         return not self.low <= value <= self.high
 
 
-def mean_of(values: Sequence[float], *, resamples: int = RESAMPLES, seed: int = SEED) -> Estimate:
+def mean_of(
+    values: Sequence[float],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+    confidence: float = CONFIDENCE,
+) -> Estimate:
     """
     Return the mean of what was measured per question.
     """
     measured = np.asarray(values, dtype=np.float64)
     means = _sums(measured, resamples, seed) / len(measured)
-    return _estimate(float(measured.mean()), means)
+    return _estimate(float(measured.mean()), means, confidence)
 
 
 def difference_of(
@@ -57,6 +63,7 @@ def difference_of(
     *,
     resamples: int = RESAMPLES,
     seed: int = SEED,
+    confidence: float = CONFIDENCE,
 ) -> Estimate:
     """
     Return how much the mean of the first is above that of the second, drawn in pairs.
@@ -65,7 +72,8 @@ def difference_of(
         ValueError: They are not of the same questions.
     """
     pairs = zip(ours, theirs, strict=True)
-    return mean_of([mine - other for mine, other in pairs], resamples=resamples, seed=seed)
+    differences = [mine - other for mine, other in pairs]
+    return mean_of(differences, resamples=resamples, seed=seed, confidence=confidence)
 
 
 def miss_ratio_of(
@@ -101,7 +109,7 @@ def miss_ratio_of(
         values.append(_mean([_ratios(mine.sum(), other.sum()) for mine, other in found]))
         sums = [[_sums(one, resamples, own_seed) for one in pair] for pair in found]
         drawn.append(_mean([_ratios(mine, other) for mine, other in sums]))
-    return _estimate(float(_mean(values)[0]), _mean(drawn))
+    return _estimate(float(_mean(values)[0]), _mean(drawn), CONFIDENCE)
 
 
 def _ratios(ours: npt.ArrayLike, theirs: npt.ArrayLike) -> Floats:
@@ -137,9 +145,10 @@ def _draws(questions: int, resamples: int, seed: int) -> Floats:
     return generator.multinomial(questions, share, size=resamples).astype(np.float64)
 
 
-def _estimate(value: float, drawn: Floats) -> Estimate:
+def _estimate(value: float, drawn: Floats, confidence: float) -> Estimate:
     known = drawn[~np.isnan(drawn)]
     if not len(known):
         return Estimate(value, math.nan, math.nan)
-    low, high = np.percentile(known, PERCENTILES, method="inverted_cdf")
+    tail = round(50.0 * (1.0 - confidence), 6)
+    low, high = np.percentile(known, (tail, 100.0 - tail), method="inverted_cdf")
     return Estimate(value, float(low), float(high))

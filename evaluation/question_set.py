@@ -127,17 +127,17 @@ def read_documents(folder: Path) -> dict[str, Document]:
     """
     documents: dict[str, Document] = {}
     names: dict[tuple[str, str], str] = {}
-    for place, row in _rows(folder / DOCUMENTS):
-        doc_id = _text(place, row, "doc_id", is_needed=True)
+    for place, row in rows_of(folder / DOCUMENTS):
+        doc_id = text_of(place, row, "doc_id", is_needed=True)
         if doc_id in documents:
             raise QuestionSetInvalid(place, "doc_id", f"{doc_id!r} stands there twice")
-        kind = _text(place, row, "format", is_needed=True)
+        kind = text_of(place, row, "format", is_needed=True)
         if kind not in FORMATS:
             raise QuestionSetInvalid(
                 place, "format", f"{kind!r} is not one of {', '.join(FORMATS)}"
             )
-        version = _text(place, row, "version")
-        source = _text(place, row, "source", is_needed=bool(version))
+        version = text_of(place, row, "version")
+        source = text_of(place, row, "source", is_needed=bool(version))
         twin = names.setdefault((source, version), doc_id) if version else doc_id
         if twin != doc_id:
             raise QuestionSetInvalid(place, "version", f"{version!r} of {source!r} is {twin!r} too")
@@ -148,8 +148,8 @@ def read_documents(folder: Path) -> dict[str, Document]:
             raise QuestionSetInvalid(place, "sha256", f"is not that of {path}")
         documents[doc_id] = Document(
             doc_id=doc_id,
-            title=_text(place, row, "title"),
-            lang=_text(place, row, "lang", is_needed=True),
+            title=text_of(place, row, "title"),
+            lang=text_of(place, row, "lang", is_needed=True),
             doc_format=kind,
             source=source,
             version=version,
@@ -169,8 +169,8 @@ def read_questions(path: Path, documents: Mapping[str, Document]) -> tuple[Quest
         QuestionSetInvalid: The file is missing or wrong.
     """
     questions: dict[str, Question] = {}
-    for place, row in _rows(path):
-        question_id = _text(place, row, "id", is_needed=True)
+    for place, row in rows_of(path):
+        question_id = text_of(place, row, "id", is_needed=True)
         if question_id in questions:
             raise QuestionSetInvalid(place, "id", f"{question_id!r} stands there twice")
         scope = row.get("scope_doc_ids") or []
@@ -181,15 +181,61 @@ def read_questions(path: Path, documents: Mapping[str, Document]) -> tuple[Quest
             raise QuestionSetInvalid(place, "scope_doc_ids", f"names no document: {unknown[0]!r}")
         questions[question_id] = Question(
             id=question_id,
-            text=_text(place, row, "question", is_needed=True),
-            lang=_text(place, row, "lang"),
+            text=text_of(place, row, "question", is_needed=True),
+            lang=text_of(place, row, "lang"),
             evidence=_evidence(place, row.get("evidence"), documents),
             scope_doc_ids=tuple(scope),
-            version=_text(place, row, "version"),
+            version=text_of(place, row, "version"),
         )
     if not questions:
         raise QuestionSetInvalid(str(path), "", "has no question")
     return tuple(questions.values())
+
+
+def rows_of(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """
+    Return the objects of a file of JSON lines, each with its place.
+
+    Raises:
+        QuestionSetInvalid: The file cannot be read, or a line is not a JSON object.
+    """
+    for number, line in enumerate(_lines(path), start=1):
+        if not line.strip():
+            continue
+        place = f"{path}:{number}"
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise QuestionSetInvalid(place, "", f"is not JSON: {error}") from error
+        if not isinstance(row, dict):
+            raise QuestionSetInvalid(place, "", "is not a JSON object")
+        yield place, row
+
+
+def text_of(
+    place: str, row: Mapping[str, Any], field: str, *, is_needed: bool = False, inside: str = ""
+) -> str:
+    """
+    Return the text of a field; "" where it may be missing and is.
+
+    Args:
+        place: File and line.
+        row: The object that has the field.
+        field: Its name.
+        is_needed: Whether it must be there and not be empty.
+        inside: Where the object stands in the line, with a point behind.
+
+    Raises:
+        QuestionSetInvalid: It is no text, or is needed and empty.
+    """
+    value = row.get(field)
+    if value is None and not is_needed:
+        return ""
+    if not isinstance(value, str) or (is_needed and not value):
+        raise QuestionSetInvalid(
+            place, f"{inside}{field}", f"must be a text that is not empty, got {value!r}"
+        )
+    return value
 
 
 def _evidence(place: str, rows: Any, documents: Mapping[str, Document]) -> tuple[Evidence, ...]:
@@ -228,20 +274,6 @@ def _span(place: str, field: str, row: Mapping[str, Any], chars: int) -> Span:
     )
 
 
-def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for number, line in enumerate(_lines(path), start=1):
-        if not line.strip():
-            continue
-        place = f"{path}:{number}"
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise QuestionSetInvalid(place, "", f"is not JSON: {error}") from error
-        if not isinstance(row, dict):
-            raise QuestionSetInvalid(place, "", "is not a JSON object")
-        yield place, row
-
-
 def _lines(path: Path) -> Sequence[str]:
     return _read(path).split("\n")
 
@@ -251,12 +283,3 @@ def _read(path: Path) -> str:
         return path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise QuestionSetInvalid(str(path), "", f"cannot be read: {error}") from error
-
-
-def _text(place: str, row: Mapping[str, Any], field: str, *, is_needed: bool = False) -> str:
-    value = row.get(field)
-    if value is None and not is_needed:
-        return ""
-    if not isinstance(value, str) or (is_needed and not value):
-        raise QuestionSetInvalid(place, field, f"must be a text that is not empty, got {value!r}")
-    return value

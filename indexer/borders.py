@@ -20,9 +20,7 @@ _PARAGRAPH = re.compile(r"\n(?:[ \t]*\n)+")
 _LINE = re.compile(r"\n+")
 _GRAPHEME = regex.compile(r"\X")
 _LISTED = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|\||#{1,6}\s|>|```|~~~)")
-_NUMBERED = regex.compile(
-    r"(?<=\p{Ll}{4}[.!?][)\]»“”\"]?|[)\]»“”\"][.!?])(?=\d{1,3} ?\p{Lu})"
-)
+_NUMBERED = regex.compile(r"(?<=\p{Ll}{4}[.!?][)\]»“”\"]?|[)\]»“”\"][.!?])(?=\d{1,3} ?\p{Lu})")
 """A margin or note number that stuck to the end of a sentence: "… is due.12 The fee …"."""
 
 GRAPHEMES_LOOKED_BACK = 64

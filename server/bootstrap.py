@@ -33,10 +33,10 @@ from adapters.store import IndexListing, IndexStore
 from adapters.token_counters import TokenizerFolder
 from assembler.assemble import ContextAssembler
 from assembler.ports import Embedder, Reranker
-from assembler.profile import PROFILES
 from server.access import Access
 from server.interceptors import CallInterceptor
 from server.metrics import Metrics
+from server.profiles import read_profiles
 from server.service import ContextAssemblerService, Parts
 from server.settings import Settings
 
@@ -88,6 +88,7 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
 
     Raises:
         ContextAssemblerError: A model or tokenizer cannot be loaded; the message says what to do.
+        ProfilesInvalid: The file of profiles is not what it has to be.
         OSError: A port cannot be bound.
     """
     disable_created_metrics()  # type: ignore[no-untyped-call] # the library leaves it untyped
@@ -106,7 +107,7 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
             index=backend.index,
             embedder=make_embedder(settings),
             counters=counters,
-            profiles=PROFILES,
+            profiles=read_profiles(settings.profiles_file),
             clock=time.perf_counter,
             reranker=make_reranker(settings),
         ),

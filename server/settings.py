@@ -85,6 +85,10 @@ class Settings(BaseSettings):
     tokenizer_dir: Path = Path("var/tokenizers")
     """Folder of the tokenizer files."""
 
+    profiles_file: Path | None = None
+    """TOML file of profiles, one table by name whose keys are the fields that differ; they are
+    added to the built-in ones or take their place. See docs/tuning.md."""
+
     api_keys_file: Path | None = None
     """JSON file {key: [tenants]}; when given, calls need `authorization: Bearer <key>`."""
 

@@ -49,6 +49,10 @@ SECRET = "# Salaries\n\nThe band of level three ends at 78000.\n"
 SCHEMA = {"team": FieldType.KEYWORD, "year": FieldType.INT64}
 
 
+NO_DOUBT = {"sure_cosine": 0.0, "lost_cosine": 0.0}
+"""The fake embedder's cosines say nothing of how near a text is."""
+
+
 class Counters:
     """
     One tokenizer.
@@ -73,8 +77,8 @@ class SmallIndex:
         self.store = FakeIndex()
         self.embedder = FakeEmbedder()
         self.profiles = {
-            "default": replace(DEFAULT_PROFILE, price=0.0),
-            "priced": replace(DEFAULT_PROFILE, name="priced", price=0.9),
+            "default": replace(DEFAULT_PROFILE, price=0.0, **NO_DOUBT),
+            "priced": replace(DEFAULT_PROFILE, name="priced", price=0.9, **NO_DOUBT),
         }
         ticks = itertools.count()
         self.assembler = ContextAssembler(

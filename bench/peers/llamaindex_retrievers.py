@@ -48,7 +48,7 @@ def sentence_window(sentences: int) -> Builder:
 
     def build(documents: Sequence[Document], embed: Embedding) -> Retrieve:
         parser = library("llama_index.core.node_parser").SentenceWindowNodeParser.from_defaults(
-            window_size=sentences, window_metadata_key=WINDOW
+            window_size=sentences, window_metadata_key=WINDOW, id_func=_same_id
         )
         nodes = parser.get_nodes_from_documents(_documents(documents))
         places = _places_of_windows(documents, nodes, sentences)
@@ -65,6 +65,13 @@ def sentence_window(sentences: int) -> Builder:
         return retrieve
 
     return build
+
+
+def _same_id(number: int, document: Any) -> str:
+    """
+    Return an id that is the same in every run: equal sentences are ranked by their ids.
+    """
+    return f"{document.node_id} {number:06}"
 
 
 def _documents(documents: Sequence[Document]) -> list[Any]:

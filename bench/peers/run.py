@@ -11,7 +11,7 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from evaluation.question_set import Question, QuestionSet, QuestionSetInvalid, r
 
 BUDGETS = (256, 512, 1024, 2048, 4096)
 TOKENIZER = "o200k_base"
+PACKING = "in the peer's order until the next no longer fits; a first one is cut"
 MODEL = Path("var/models/all-minilm-l6-v2")
 TOKENIZERS = Path("var/tokenizers")
 PACKAGES = (
@@ -57,13 +58,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         install_tokenizers(options.tokenizers)
         count = TokenizerFolder(options.tokenizers).get(TOKENIZER).count
         embed = PeerEmbedding(OnnxEmbedder(options.model), count, options.cache, _progress)
-        report = measured(asked, builders, embed, options.limit)
+        for report in measured(asked, builders, embed, options.limit):
+            _write(report, options.json)
     except (ContextAssemblerError, QuestionSetInvalid, PeerMissing, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", "utf-8")
     return 0
 
 
@@ -72,9 +71,9 @@ def measured(
     builders: Mapping[str, Builder],
     embed: Embedding,
     limit: int | None = None,
-) -> dict[str, Any]:
+) -> Iterator[dict[str, Any]]:
     """
-    Return the report of a run, and print a line per system on the way.
+    Yield the report of a run after each system, and print a line of it.
 
     Args:
         asked: Documents and questions.
@@ -89,18 +88,18 @@ def measured(
     for name, builder in builders.items():
         rows[name] = _row(asked, questions, builder, embed)
         _print(asked.name, name, rows[name])
-    return {
-        "set": asked.name,
-        "questions": len(questions),
-        "settings": {
-            "candidates": CANDIDATES,
-            "tokenizer": TOKENIZER,
-            "packing": "in the peer's order until the next no longer fits; a first one is cut",
-            "versions": _versions(),
-        },
-        "systems": rows,
-        "best_of_sizes": best_of_sizes(rows),
-    }
+        yield {
+            "set": asked.name,
+            "questions": len(questions),
+            "settings": {
+                "candidates": CANDIDATES,
+                "tokenizer": TOKENIZER,
+                "packing": PACKING,
+                "versions": _versions(),
+            },
+            "systems": rows,
+            "best_of_sizes": best_of_sizes(rows),
+        }
 
 
 def spread(questions: Sequence[Question], limit: int | None) -> Sequence[Question]:
@@ -168,6 +167,10 @@ def _figures(questions: Sequence[Question], contexts: Sequence[Shown], budget: i
         "evidence_recall": recall.value,
         "evidence_recall_low": recall.low,
         "evidence_recall_high": recall.high,
+        "evidence_recall_by_range": statistics.fmean(
+            evidence_recall(question.evidence, Shown(shown.ranges, "", shown.tokens))
+            for question, shown in pairs
+        ),
         "fully_covered": statistics.fmean(fully),
         "precision": statistics.fmean(
             precision(question.evidence, shown) for question, shown in pairs
@@ -175,6 +178,12 @@ def _figures(questions: Sequence[Question], contexts: Sequence[Shown], budget: i
         "context_tokens_mean": statistics.fmean(shown.tokens for shown in contexts),
         "over_budget": sum(shown.tokens > budget for shown in contexts),
     }
+
+
+def _write(report: Mapping[str, Any], path: Path | None) -> None:
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _versions() -> dict[str, str]:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +15,9 @@ from adapters.tokenizer_files import install_tokenizers
 from assembler.errors import ContextAssemblerError, ProfileUnknown
 from assembler.profile import PROFILES
 from assembler.request import ExpansionMode, Format, Order
-from bench.quality.one_set import Place, measure_set
+from bench.quality import foreign as foreign_sets
+from bench.quality.given import budgets_of, set_names, write_json
+from bench.quality.one_set import Place, measure_foreign, measure_set
 from bench.quality.options import BUDGETS, FillChoice, Options
 from bench.quality.picture import PictureImpossible, check_drawing, draw
 from bench.quality.prepare import NotIndexed, model_folder
@@ -24,7 +25,7 @@ from bench.quality.results import as_json
 from bench.quality.run import limited
 from bench.quality.stored import EvidenceMoved
 from bench.quality.tables import show, show_headline, wide_console
-from evaluation.question_set import DOCUMENTS, QuestionSetInvalid, read_set
+from evaluation.question_set import QuestionSetInvalid, read_set
 from server.settings import Settings
 
 FAILURES = (
@@ -47,9 +48,18 @@ def quality(
     questions: Annotated[
         Path | None, typer.Option(help="Questions in place of the set's own; one set only.")
     ] = None,
-    budgets: Annotated[str, typer.Option(help="Tokens, separated by commas.")] = ",".join(
-        map(str, BUDGETS)
-    ),
+    foreign: Annotated[
+        str | None,
+        typer.Option(
+            help="Another set, whose questions the index of the one --set cannot answer: the "
+            "tokens under AUTO of both are measured and nothing else, at "
+            f"{','.join(map(str, foreign_sets.BUDGETS))} unless --budgets says otherwise."
+        ),
+    ] = None,
+    budgets: Annotated[
+        str | None,
+        typer.Option(help=f"Tokens with commas. Default: {','.join(map(str, BUDGETS))}."),
+    ] = None,
     fill: Annotated[FillChoice, typer.Option()] = FillChoice.BOTH,
     expansion: Annotated[ExpansionMode, typer.Option()] = ExpansionMode.AUTO,
     order: Annotated[Order, typer.Option()] = Order.RELEVANCE,
@@ -91,11 +101,14 @@ def quality(
         check_drawing()
     if profile is not None and profile not in PROFILES:
         raise ProfileUnknown(profile, tuple(sorted(PROFILES)))
-    names = _names(folder, sets)
+    names = set_names(folder, sets)
     if questions is not None and len(names) > 1:
         raise ValueError("--questions belongs to one set; name one --set")
+    if foreign is not None and len(names) > 1:
+        raise ValueError("--foreign is asked of one set; name one --set")
+    usual = BUDGETS if foreign is None else foreign_sets.BUDGETS
     options = Options(
-        budgets=_budgets(budgets),
+        budgets=usual if budgets is None else budgets_of(budgets),
         fill=fill,
         expansion=expansion,
         order=order,
@@ -114,6 +127,21 @@ def quality(
         tokenizer_dir=settings.tokenizer_dir,
     )
     console, found = wide_console(), []
+    if foreign is not None:
+        (other,) = set_names(folder, [foreign])
+        both = measure_foreign(
+            limited(read_set(folder / names[0], questions), limit),
+            limited(read_set(folder / other), limit),
+            options,
+            place,
+            folder=folder / names[0],
+            questions=questions,
+            is_fresh=fresh,
+        )
+        foreign_sets.show_foreign(console, both)
+        write_json(out, foreign_sets.foreign_json(both))
+        _check_over(console, both.over_budget)
+        return
     for name in names:
         asked = limited(read_set(folder / name, questions), limit)
         found.append(
@@ -129,36 +157,17 @@ def quality(
         )
         show(console, found[-1])
     show_headline(console, found)
-    if out is not None:
-        shapes = [as_json(one) for one in found]
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(json.dumps(shapes if len(shapes) > 1 else shapes[0], indent=1) + "\n")
+    shapes = [as_json(one) for one in found]
+    write_json(out, shapes if len(shapes) > 1 else shapes[0])
     if picture is not None:
         draw(found, picture)
-    over = sum(one.over_budget for one in found)
+    _check_over(console, sum(one.over_budget for one in found))
+
+
+def _check_over(console: Console, over: int) -> None:
     if over:
         console.print(f"{over} contexts are over their budget", style="bold red")
         raise typer.Exit(1)
-
-
-def _names(folder: Path, asked: list[str]) -> list[str]:
-    """
-    Return the names of the sets; `all` is every folder that has documents.
-    """
-    there = sorted(one.parent.name for one in folder.glob(f"*/{DOCUMENTS}"))
-    names = list(dict.fromkeys(there if "all" in asked else asked))
-    missing = [name for name in names if name not in there]
-    if missing or not names:
-        wanted = missing[0] if missing else "any set"
-        raise ValueError(f"{folder} does not hold {wanted}; it holds {', '.join(there) or 'none'}")
-    return names
-
-
-def _budgets(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(dict.fromkeys(int(one) for one in text.split(",")))
-    except ValueError:
-        raise ValueError(f"--budgets must be numbers with commas, got {text!r}") from None
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ One set from its folder to its results: indexed, asked, measured, with a progres
 
 from __future__ import annotations
 
+import functools
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from rich.progress import (
 
 from adapters.model_files import read_description
 from assembler.profile import DEFAULT_PROFILE, PROFILES, profile_of
+from bench.quality.foreign import Foreign, context_tokens
 from bench.quality.options import TOKENIZER, Job, Options
 from bench.quality.prepare import Prepared, prepare
 from bench.quality.results import Results
@@ -78,30 +80,91 @@ def measure_set(
     name = options.profile or profile_of(read_description(place.model_dir).name)
     options = replace(options, profile=name)  # also where the index was made before the profile
     with Progress(*COLUMNS, console=Console(stderr=True), transient=True) as bars:
-        tasks: dict[str, TaskID] = {}
-
-        def show(stage: str, done: int, total: int) -> None:
-            if stage not in tasks:
-                tasks[stage] = bars.add_task(f"{asked.name} {stage}")
-            bars.update(tasks[stage], completed=done, total=total)
-
-        prepared = prepare(
-            asked, model_dir=place.model_dir, work=place.work, progress=show, is_fresh=is_fresh
-        )
-        job = Job(
-            folder=folder,
-            questions=questions,
-            limit=len(asked.questions),
-            index=prepared.index,
-            data_dir=prepared.data_dir,
-            model_dir=place.model_dir,
-            tokenizer_dir=place.tokenizer_dir,
-            options=options,
-        )
+        prepared = prepared_set(asked, place, bars, is_fresh=is_fresh)
+        job = job_of(asked, options, place, prepared, folder=folder, questions=questions)
         bar = bars.add_task(f"{asked.name} asking", total=len(asked.questions))
         rows = measure(job, len(asked.questions), processes, lambda done: bars.advance(bar, done))
     settings = _settings(options, place, prepared)
     return Results.of(asked.name, len(asked.questions), settings, rows)
+
+
+def measure_foreign(
+    asked: QuestionSet,
+    other: QuestionSet,
+    options: Options,
+    place: Place,
+    *,
+    folder: Path,
+    questions: Path | None,
+    is_fresh: bool,
+) -> Foreign:
+    """
+    Return the tokens that the index of a set gives for its own and for another set's questions.
+
+    Args:
+        asked: The set with its own questions.
+        other: The set whose questions its index cannot answer.
+        options: How they are asked; `fill` is AUTO in any case.
+        place: Where things lie.
+        folder: Of the set.
+        questions: The file of its questions; None for the set's own.
+        is_fresh: Index again in any case.
+
+    Raises:
+        NotIndexed: A document could not be indexed.
+    """
+    with Progress(*COLUMNS, console=Console(stderr=True), transient=True) as bars:
+        prepared = prepared_set(asked, place, bars, is_fresh=is_fresh)
+        job = job_of(asked, options, place, prepared, folder=folder, questions=questions)
+        found = []
+        for one in (asked, other):
+            bar = bars.add_task(f"{one.name} asking", total=len(one.questions))
+            tell = functools.partial(bars.advance, bar)
+            found.append(context_tokens(job, one.questions, tell))
+    return Foreign(asked.name, other.name, *found)
+
+
+def prepared_set(asked: QuestionSet, place: Place, bars: Progress, *, is_fresh: bool) -> Prepared:
+    """
+    Return the index of a set, made where it is missing, with bars of its stages.
+
+    Raises:
+        NotIndexed: A document could not be indexed.
+    """
+    tasks: dict[str, TaskID] = {}
+
+    def show(stage: str, done: int, total: int) -> None:
+        if stage not in tasks:
+            tasks[stage] = bars.add_task(f"{asked.name} {stage}")
+        bars.update(tasks[stage], completed=done, total=total)
+
+    return prepare(
+        asked, model_dir=place.model_dir, work=place.work, progress=show, is_fresh=is_fresh
+    )
+
+
+def job_of(
+    asked: QuestionSet,
+    options: Options,
+    place: Place,
+    prepared: Prepared,
+    *,
+    folder: Path,
+    questions: Path | None,
+) -> Job:
+    """
+    Return what a process needs to ask the questions of a set.
+    """
+    return Job(
+        folder=folder,
+        questions=questions,
+        limit=len(asked.questions),
+        index=prepared.index,
+        data_dir=prepared.data_dir,
+        model_dir=place.model_dir,
+        tokenizer_dir=place.tokenizer_dir,
+        options=options,
+    )
 
 
 def _settings(options: Options, place: Place, prepared: Prepared) -> dict[str, Any]:

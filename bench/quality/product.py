@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
+from typing import Any
 
 from assembler.assemble import ContextAssembler
 from assembler.ports import ChunkIndex, Embedder, IndexCatalog, TokenCounter, TokenCounters
-from assembler.profile import PROFILES, Profile
-from assembler.report import AssembledContext, CitedSource, Stage
+from assembler.profile import PROFILES, WEIGHTS, Profile
+from assembler.report import Stage
 from assembler.request import (
     AssembleRequest,
     Budget,
@@ -25,12 +26,11 @@ from assembler.request import (
 from assembler.scope import Pin, Scope, VersionPolicy
 from bench.quality.options import TOKENIZER, Options
 from bench.quality.stored import StoredDocuments, source_id_of
-from evaluation.measures import Place, Shown, ShownPassage
+from evaluation.measures import Shown
 from evaluation.question_set import Document, Question
+from evaluation.shown import shown_of
 
 SEARCHING = frozenset([Stage.EMBED, Stage.SEARCH, Stage.FETCH_SECTIONS])
-NO_WEIGHTS = frozenset(["price", "rerank_weight"])
-"""The stop rule, and what weighs nothing while no reranker is asked."""
 
 
 class Product:
@@ -101,40 +101,19 @@ class Product:
             )
         )
         seconds = sum(one.seconds for one in context.stages if one.stage not in SEARCHING)
-        return self._shown(context), seconds
-
-    def _shown(self, context: AssembledContext) -> Shown:
-        passages = [
-            ShownPassage(
-                block=one.block,
-                ranges=self._places(one.sources[0]),
-                echoes=tuple(place for source in one.sources[1:] for place in self._places(source)),
-            )
-            for one in context.passages
-        ]
-        recounted = self._counter.count(context.context) if context.context else 0
-        return Shown.of(passages, context.context, recounted)
-
-    def _places(self, source: CitedSource) -> tuple[Place, ...]:
-        doc_id = self._stored.doc_id(source.version.source_id, source.version.version)
-        return tuple((doc_id, placed.source) for placed in source.spans)
+        return shown_of(context, self._stored.doc_id, self._counter), seconds
 
 
 def ablated(name: str | None) -> dict[str, Profile]:
     """
     Return the profile without each of its weights, one at a time, by the name of the weight.
 
-    Limits and the price are no weights; a weight of 0 has nothing to take away.
+    A weight of 0 has nothing to take away.
     """
     profile = PROFILES[name or "default"]
     found = {}
-    for one in fields(profile):
-        value = getattr(profile, one.name)
-        if isinstance(value, float) and value and one.name not in NO_WEIGHTS:
-            changed: dict[str, float] = {one.name: 0.0}
-            found[f"without {one.name}"] = replace(
-                profile,
-                name=f"without {one.name}",
-                **changed,  # type: ignore[arg-type]
-            )
+    for weight in WEIGHTS:
+        if getattr(profile, weight):
+            without: dict[str, Any] = {"name": f"without {weight}", weight: 0.0}
+            found[f"without {weight}"] = replace(profile, **without)
     return found

@@ -22,12 +22,12 @@ from assembler.resolve import read_scope
 from assembler.scope import Scope
 from bench.quality import baselines
 from bench.quality.measured import Measured, Row, measured
-from bench.quality.memo import Memo, MemoIndex
 from bench.quality.options import TOKENIZER, Job
 from bench.quality.packing import Packer
 from bench.quality.product import Product, ablated
 from bench.quality.stored import StoredDocument, StoredDocuments
 from evaluation.measures import Shown
+from evaluation.memo import Memo, MemoIndex
 from evaluation.question_set import Question, QuestionSet, read_set
 
 FULL, AUTO = "ours, full", "ours, auto"
@@ -80,7 +80,20 @@ class Runner:
         """
         Return what was measured of the questions at these positions.
         """
-        return [row for number in numbers for row in self._loop.run(self._asked(number))]
+        return [row for number in numbers for row, _ in self.contexts(number)]
+
+    def contexts(self, number: int) -> list[tuple[Row, Shown]]:
+        """
+        Return every system's contexts of the question at a position, measured.
+        """
+        return self._loop.run(self._asked(number))
+
+    def tokens(self, question: Question, budget: int, fill: Fill) -> int:
+        """
+        Return the tokens of a question's context; the question need not be of the set.
+        """
+        shown, _ = self._loop.run(self._product.ask(question, budget, fill))
+        return shown.tokens
 
     def close(self) -> None:
         """
@@ -89,22 +102,22 @@ class Runner:
         self._loop.run(self._edge.close())
         self._loop.close()
 
-    async def _asked(self, number: int) -> list[Row]:
+    async def _asked(self, number: int) -> list[tuple[Row, Shown]]:
         options, question = self._job.options, self._set.questions[number]
         await self._stored.check([question])
-        rows = []
+        found = []
         for budget in options.budgets:
             for fill in options.fill.fills:
                 shown, seconds = await self._product.ask(question, budget, fill)
-                found = await self._measured(question, shown, budget, seconds)
-                rows.append(Row(SYSTEM_OF[fill], budget, number, found))
+                measure = await self._measured(question, shown, budget, seconds)
+                found.append((Row(SYSTEM_OF[fill], budget, number, measure), shown))
             for name in ablated(options.profile) if options.ablations else ():
                 shown, seconds = await self._product.ask(question, budget, Fill.FULL, name)
-                found = await self._measured(question, shown, budget, seconds)
-                rows.append(Row(name, budget, number, found))
+                measure = await self._measured(question, shown, budget, seconds)
+                found.append((Row(name, budget, number, measure), shown))
         if options.baselines:
-            rows += await self._baselines(number, question)
-        return rows
+            found += await self._baselines(number, question)
+        return found
 
     async def _measured(
         self, question: Question, shown: Shown, budget: int, seconds: float
@@ -119,7 +132,7 @@ class Runner:
             seconds=seconds,
         )
 
-    async def _baselines(self, number: int, question: Question) -> list[Row]:
+    async def _baselines(self, number: int, question: Question) -> list[tuple[Row, Shown]]:
         searches = await self._searches(question, self._product.scope(question))
         document_of: dict[str, StoredDocument] = {}
         for hits in (*searches[max(searches)], *searches[min(searches)]):
@@ -127,13 +140,13 @@ class Runner:
                 origin = hit.chunk.provenance
                 name = self._stored.doc_id(origin.source_id, origin.version)
                 document_of[hit.chunk.key] = await self._stored.document(name)
-        rows = []
+        rows: list[tuple[Row, Shown]] = []
         for budget in self._job.options.budgets:
             started = time.perf_counter()
             for name, shown in baselines.contexts(searches, document_of, self._packer, budget):
                 seconds = time.perf_counter() - started
                 found = await self._measured(question, shown, budget, seconds)
-                rows.append(Row(name, budget, number, found))
+                rows.append((Row(name, budget, number, found), shown))
                 started = time.perf_counter()
         return rows
 

@@ -83,6 +83,18 @@ def test_wrong_calls_are_one_line_and_say_what_to_do(run, tmp_path: Path) -> Non
     assert "CONTEXT_ASSEMBLER_PORT" in wrong.stderr
 
 
+def test_a_wrong_file_of_profiles_stops_the_start(run, tmp_path: Path) -> None:
+    path = tmp_path / "profiles.toml"
+    path.write_text("[mine]\nbm52 = 0.4\n")
+
+    done = run("serve", CONTEXT_ASSEMBLER_PROFILES_FILE=str(path))
+
+    assert done.returncode == 1
+    for part in ("profiles.toml", "'mine'", "'bm52'", "there are: dense, bm25"):
+        assert part in done.stderr.replace("\n", ""), done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_folder_that_another_process_writes_is_left_alone(run, tmp_path: Path) -> None:
 
     docs = tmp_path / "docs"

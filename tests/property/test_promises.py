@@ -105,7 +105,7 @@ def assembled(
     evidence, lost = expand(ranked, sections, own, expansion, ["refund never"])
     assert lost == ()
     scores = {(one.version, one.chunk.ordinal): one.score for one in ranked}
-    rules = Rules(limit, share_of(limit, source_share), (Target("docs"),), fill, profile)
+    rules = Rules(limit, share_of(limit, source_share), (Target("docs"),), fill, profile.price)
     own = {(one.version, one.chunk.ordinal): one.score / 2 for one in ranked}
     support = Support(own, {}, 0.25) if expansion.mode is ExpansionMode.AUTO else None
     work = Work(evidence, (), rules, layout, scores, support)

@@ -26,7 +26,6 @@ from assembler.parent import Parent
 from assembler.passage import Passage
 from assembler.pinned import pin_chunk, pin_range
 from assembler.ports import SourceRow
-from assembler.profile import DEFAULT_PROFILE
 from assembler.rank import Candidate, Support, version_key
 from assembler.render import render
 from assembler.report import Disposition, Note
@@ -101,7 +100,7 @@ def rules(limit: int = 1000) -> Rules:
         share_of(limit, 1.0),
         (Target("docs"),),
         Fill.FULL,
-        replace(DEFAULT_PROFILE, price=0.0),
+        0.0,
     )
 
 
@@ -508,7 +507,7 @@ def test_a_part_that_costs_more_than_it_is_worth_is_not_shown() -> None:
     parts = PartCounts(CharCounter().count, LAYOUT)
     whole, part = (parts.cost(weak, span, None) for span in second.ladder)
     price = 0.5 * PRICED_TOKENS / whole
-    priced = replace(rules(), fill=Fill.AUTO, profile=replace(DEFAULT_PROFILE, price=price))
+    priced = replace(rules(), fill=Fill.AUTO, price=price)
     room = parts.cost(good, first.chunk_span, None) + part
     filling = Filling(parts, priced, room)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bench.quality.memo import MOST_ANSWERS, Memo
+from evaluation.memo import MOST_ANSWERS, Memo
 
 
 @dataclass(frozen=True)

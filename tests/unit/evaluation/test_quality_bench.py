@@ -147,6 +147,39 @@ def test_questions_may_lie_outside_the_folder(run: Any, tmp_path: Path) -> None:
     assert "baselines" not in found
 
 
+def test_foreign_questions_are_asked_for_their_tokens_alone(run: Any, folder: Path) -> None:
+    """
+    The stop rule is seen beside the set's own questions, also with more budget than there is text.
+    """
+    other = folder / "other"
+    (other / "docs").mkdir(parents=True)
+    (other / "docs" / "b.txt").write_text(BREAD, encoding="utf-8")
+    written(other / "docs.jsonl", [{"doc_id": "b", "lang": "en", "format": "markdown"}])
+    asked = [{"id": "q", "question": "Rest?", "evidence": [evidence("b", BREAD, "nine hours")]}]
+    written(other / "questions.dev.jsonl", [{**asked[0], "scope_doc_ids": ["b"]}])
+
+    found = run("--foreign", "other", "--scoped")
+
+    assert (found["set"], found["foreign"], found["fill"]) == ("tiny", "other", "auto")
+    assert set(found["budgets"]) == {"4096", "32000"}
+    for one in found["budgets"].values():
+        assert (one["own"]["questions"], one["foreign"]["questions"]) == (2, 1)
+        assert 0 < one["own"]["context_tokens_mean"] < 200
+        assert one["foreign"]["context_tokens_mean"] > 0
+    assert set(run("--foreign", "other", "--budgets", "20")["budgets"]) == {"20"}
+    with pytest.raises(ValueError, match="does not hold nobody"):
+        run("--foreign", "nobody")
+    with pytest.raises(ValueError, match="one set"):
+        run("--foreign", "other", "--set", "other")
+
+
+def test_a_large_budget_is_measured_under_auto(run: Any) -> None:
+    found = run("--budgets", "32000", "--fill", "auto", "--no-baselines")
+
+    assert found["budgets"]["32000"]["evidence_recall"] == 1.0
+    assert found["budgets"]["32000"]["over_budget"] == 0
+
+
 def test_the_same_documents_are_indexed_once(run: Any, work: Path) -> None:
     run("--budgets", "64", "--no-baselines")
     before = {one: one.stat().st_mtime_ns for one in (work / "indexes").glob("*/CURRENT")}

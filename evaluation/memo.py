@@ -1,5 +1,5 @@
 """
-Ports that answer the same question once: five budgets and two fills search a question once.
+Ports that answer the same question once: budgets, fills and profiles search a question once.
 """
 
 from __future__ import annotations
@@ -7,13 +7,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Hashable, Sequence
 from dataclasses import is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from assembler.model import Section
+from assembler.ports import ChunkIndex
 from assembler.scope import ReadScope
-
-if TYPE_CHECKING:
-    from adapters.edge_index import EdgeIndex
 
 MOST_ANSWERS = 512
 
@@ -53,7 +51,7 @@ class MemoIndex(Memo):
     Stands for an index; sections are remembered one by one, since budgets read different many.
     """
 
-    def __init__(self, port: EdgeIndex) -> None:
+    def __init__(self, port: ChunkIndex) -> None:
         super().__init__(port)
         self._index = port
         self._sections: dict[tuple[ReadScope, str], Section | None] = {}
