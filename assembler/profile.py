@@ -117,7 +117,9 @@ def _is_amount(value: float) -> bool:
 
 DEFAULT_PROFILE = Profile("default")
 
-E5_PROFILE = Profile("multilingual-e5-small", dense=0.6, bm25=0.4)
+E5_PROFILE = Profile(
+    "multilingual-e5-small", dense=0.7, bm25=0.3, sure_cosine=0.83, lost_cosine=0.77
+)
 
 PROFILES = {one.name: one for one in (DEFAULT_PROFILE, E5_PROFILE)}
 """Every profile by its name; one that was fitted to a model has the model's name."""

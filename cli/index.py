@@ -24,11 +24,11 @@ from adapters.model_export import export_model
 from adapters.model_files import DESCRIPTION
 from assembler.errors import InvalidRequest
 from assembler.model import FieldType
-from assembler.profile import PROFILES
 from cli.options import TenantName
 from indexer.index import run_index
 from indexer.request import DEFAULT_SET, IndexRequest, Summary
 from server.bootstrap import make_store
+from server.profiles import read_profiles
 from server.settings import Settings
 
 indexes = typer.Typer(help="The indexes that are there.", no_args_is_help=True)
@@ -80,8 +80,9 @@ def index(
     profile: Annotated[
         str | None,
         typer.Option(
-            help=f"Of requests that name none: {', '.join(PROFILES)}. Default: as the index has "
-            "it; for a new one the model's own."
+            help="Of requests that name none: a built-in one, or one of "
+            "CONTEXT_ASSEMBLER_PROFILES_FILE. Default: as the index has it; for a new one the "
+            "model's own."
         ),
     ] = None,
 ) -> None:
@@ -130,7 +131,8 @@ def index_paths(request: IndexRequest, settings: Settings, console: Console) -> 
                 tasks[stage] = bars.add_task(stage)
             bars.update(tasks[stage], completed=done, total=total)
 
-        return run_index(request, make_store(settings), embedder, show)
+        profiles = tuple(read_profiles(settings.profiles_file))
+        return run_index(request, make_store(settings), embedder, show, profiles=profiles)
 
 
 def show_summary(console: Console, summary: Summary) -> None:

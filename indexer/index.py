@@ -5,7 +5,7 @@ One run of the indexer: the full desired state of one (index, tenant, source set
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -44,10 +44,19 @@ def run_index(
     embedder: DocumentEmbedder,
     progress: Progress,
     *,
+    profiles: Collection[str] = tuple(PROFILES),
     clock: Callable[[], float] = time.perf_counter,
 ) -> Summary:
     """
     Bring the index to the desired state and return what was done; one bad file does not stop it.
+
+    Args:
+        request: What to index, and how.
+        store: Where.
+        embedder: With which model.
+        progress: Told how far it is.
+        profiles: Names of the profiles that requests may name.
+        clock: Seconds, for the summary.
 
     Raises:
         InvalidRequest: The request or the sources file contradicts itself or the index.
@@ -55,8 +64,8 @@ def run_index(
         IndexUnavailable: Another process writes this index, or it cannot be written.
     """
     started = clock()
-    if request.profile is not None and request.profile not in PROFILES:
-        raise ProfileUnknown(request.profile, tuple(sorted(PROFILES)))
+    if request.profile is not None and request.profile not in profiles:
+        raise ProfileUnknown(request.profile, tuple(sorted(profiles)))
     summary = Summary()
     with store.publication(request.index, request.tenant) as publication:
         schema = request.schema

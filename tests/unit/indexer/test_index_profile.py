@@ -99,6 +99,14 @@ def test_a_removal_keeps_the_profile_and_may_change_it(docs: Path) -> None:
     assert run(store, IndexRequest("docs", remove=("a.md",), profile="default"))[1] == "default"
 
 
+def test_a_profile_of_a_team_may_be_named(docs: Path) -> None:
+    store, request = FakeIndex(), IndexRequest("docs", (docs,), profile="mine")
+
+    run_index(request, store, FakeEmbedder(), lambda *_: None, profiles=("default", "mine"))
+
+    assert store.listings()[0].manifest.profile == "mine"
+
+
 def test_an_unknown_profile_is_refused_before_anything_is_written(docs: Path) -> None:
     store = FakeIndex()
 
