@@ -205,7 +205,7 @@ class PointReads(abc.ABC):
         """
         Return what holds and is admitted, by key; of equal keys the one written last.
         """
-        admitted, revision = scope.record_filter(), scope.version.revision
+        gate, revision = scope.gate(), scope.version.revision
         newest: dict[str, tuple[Provenance, Item]] = {}
         for payload in payloads:
             try:
@@ -215,7 +215,7 @@ class PointReads(abc.ABC):
             except PayloadDamaged:
                 self._deny("damaged")
                 continue
-            if not admitted.accepts(provenance.value_of):
+            if not gate.admits(provenance):
                 self._deny("scope")
             elif key not in newest or newest[key][0].from_rev < provenance.from_rev:
                 newest[key] = (provenance, item)

@@ -17,7 +17,7 @@ from adapters.ties import GROWTH, MAX_FETCH, OVER_FETCH, Scored, best, is_decide
 from assembler.filters import AnyString, Condition, Filter
 from assembler.model import Chunk, PointKind
 from assembler.ports import DenseSearch, SparseSearch, Vector
-from assembler.scope import ReadScope
+from assembler.scope import ReadScope, RecordGate
 
 DENSE = {PointKind.CHUNK: "dense", PointKind.SECTION: "section_dense"}
 SPARSE = {PointKind.CHUNK: "bm25", PointKind.SECTION: "section_bm25"}
@@ -152,7 +152,7 @@ async def run_searches(
         denied: Counts what did not hold, by reason.
     """
     results: dict[int, list[Found]] = {}
-    admitted, revision = scope.record_filter(), scope.version.revision
+    gate, revision = scope.gate(), scope.version.revision
     reach = {position: query.limit + OVER_FETCH for position, query in queries.items()}
     while reach:
         batch = [replace(queries[position], limit=asked) for position, asked in reach.items()]
@@ -164,7 +164,7 @@ async def run_searches(
             found = [
                 hit
                 for point in points
-                if (hit := _admitted(point, query, admitted, revision, refused)) is not None
+                if (hit := _admitted(point, query, gate, revision, refused)) is not None
             ]
             kept = best(found, query.limit)
             worst = min((rounded(point.score) for point in points), default=0.0)
@@ -178,7 +178,7 @@ async def run_searches(
 
 
 def _admitted(
-    point: ScoredPayload, query: PointQuery, admitted: Filter, revision: int, refused: Counter[str]
+    point: ScoredPayload, query: PointQuery, gate: RecordGate, revision: int, refused: Counter[str]
 ) -> Found | None:
     kind = query.kind
     try:
@@ -188,7 +188,7 @@ def _admitted(
     except PayloadDamaged:
         refused["damaged"] += 1
         return None
-    if not admitted.accepts(provenance.value_of):
+    if not gate.admits(provenance):
         refused["scope"] += 1
         return None
     if query.within is not None and (chunk.section_key if chunk else key) not in query.within:

@@ -92,14 +92,10 @@ def settle(
     Return the dispositions that need no section: out of scope, excluded, too dissimilar.
     """
     settled: dict[tuple[str, str], Disposition] = {}
-    filters = [scope.record_filter() for scope in scopes]
-    seen: dict[tuple[int, int], bool] = {}  # chunks of a section share its provenance
+    gates = [scope.gate() for scope in scopes]
     for one in candidates:
-        identity, origin = one.identity, one.chunk.provenance
-        record = one.target, id(origin)
-        if record not in seen:
-            seen[record] = filters[one.target].accepts(origin.value_of)
-        if not seen[record]:
+        identity = one.identity
+        if not gates[one.target].admits(one.chunk.provenance):
             settled[identity] = Disposition.SCOPE_DENIED
         elif excluded.bars(one.version, one.chunk):
             settled[identity] = Disposition.EXCLUDED
@@ -153,8 +149,9 @@ def admitted(
     """
     Return the sections that were asked for and lie in the scope, by index name and key.
     """
+    gate = scope.gate()
     return {
         (scope.index, section.key): section
         for section in sections
-        if section.key in wanted and scope.admits(section.provenance)
+        if section.key in wanted and gate.admits(section.provenance)
     }

@@ -89,6 +89,24 @@ class Provenance:
     to_rev: int = FOREVER
     fields: Mapping[str, FieldValue] = field(default_factory=dict)
 
+    @property
+    def facts(self) -> tuple[object, ...]:
+        """
+        Return everything in it, hashable; values of different types differ (1 is not True).
+        """
+        fields = ((name, type(value), value) for name, value in self.fields.items())
+        return (
+            self.tenant,
+            self.source_id,
+            self.version,
+            self.content_sha256,
+            self.readers,
+            self.from_rev,
+            self.active_to_rev,
+            self.to_rev,
+            *fields,
+        )
+
     def value_of(self, key: str) -> FieldValue:
         """
         Return the value of a payload key, or None where it is missing.

@@ -142,6 +142,12 @@ class ReadScope:
         """
         return self.record_filter().accepts(provenance.value_of)
 
+    def gate(self) -> RecordGate:
+        """
+        Return the same check for many records.
+        """
+        return RecordGate(self.record_filter())
+
     def _window(self) -> tuple[Condition, ...]:
         revision = self.version.revision
         window = [
@@ -160,6 +166,27 @@ class ReadScope:
             return (meets,)
         open_to_all = Condition("readers", IsMissing())
         return (Filter(any_of=(open_to_all, meets)) if self.asked.principals else open_to_all,)
+
+
+class RecordGate:
+    """
+    Tells whether records lie in a scope; records of equal provenance are looked at once.
+    """
+
+    def __init__(self, demanded: Filter) -> None:
+        self._demanded = demanded
+        self._known: dict[tuple[object, ...], bool] = {}
+
+    def admits(self, provenance: Provenance) -> bool:
+        """
+        Return whether a record that came back may be used.
+        """
+        facts = provenance.facts
+        known = self._known.get(facts)
+        if known is None:
+            known = self._demanded.accepts(provenance.value_of)
+            self._known[facts] = known
+        return known
 
 
 def _pins_filter(pins: tuple[Pin, ...]) -> Condition | Filter:
