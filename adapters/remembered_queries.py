@@ -41,6 +41,12 @@ class RememberedQueries:
         """
         return self._embedder.identity
 
+    def requests(self) -> tuple[int, int]:
+        """
+        Return how many vectors were known or on their way, and how many had to be made.
+        """
+        return self.hits, self.misses
+
     async def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
         """
         Return one normalised vector per query.

@@ -116,7 +116,7 @@ def index_paths(request: IndexRequest, settings: Settings, console: Console) -> 
     if not (settings.model_dir / DESCRIPTION).exists():
         console.print(f"exporting the embedding model to {settings.model_dir}")
         export_model(None, settings.model_dir)
-    embedder = OnnxEmbedder(settings.model_dir, threads=settings.embed_threads)
+    embedder = OnnxEmbedder(settings.model_dir, threads=settings.threads)
     columns = (
         TextColumn("{task.description:>10}"),
         BarColumn(),

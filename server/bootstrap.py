@@ -27,6 +27,8 @@ from adapters.embedder import OnnxEmbedder
 from adapters.qdrant_connection import QdrantServer
 from adapters.qdrant_index import QdrantIndex
 from adapters.qdrant_store import QdrantStore
+from adapters.remembered_counts import RememberedTokenizers
+from adapters.remembered_queries import RememberedQueries
 from adapters.remote_embedder import RemoteEmbedder
 from adapters.remote_reranker import Dialect, RemoteReranker
 from adapters.store import IndexListing, IndexStore
@@ -34,6 +36,7 @@ from adapters.token_counters import TokenizerFolder
 from assembler.assemble import ContextAssembler
 from assembler.ports import Embedder, Reranker
 from server.access import Access
+from server.admission import Admission
 from server.interceptors import CallInterceptor
 from server.metrics import Metrics
 from server.profiles import read_profiles
@@ -93,19 +96,21 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
     """
     disable_created_metrics()  # type: ignore[no-untyped-call] # the library leaves it untyped
     backend = make_backend(settings)
-    counters = TokenizerFolder(settings.tokenizer_dir)
+    counters = RememberedTokenizers(TokenizerFolder(settings.tokenizer_dir))
+    embedder = RememberedQueries(make_embedder(settings))
     metrics = Metrics(
         CollectorRegistry(),
         version=version("context-assembler"),
+        caches={"query_embedding": embedder.requests, "token_count": counters.requests},
         methods=[(READINESS, method.name) for method in DESCRIPTOR.methods],
         tokenizers=counters.names(),
-        inflight_limit=settings.max_inflight,
+        inflight_limit=settings.inflight_limit,
     )
     parts = Parts(
         assembler=ContextAssembler(
             catalog=backend.index,
             index=backend.index,
-            embedder=make_embedder(settings),
+            embedder=embedder,
             counters=counters,
             profiles=read_profiles(settings.profiles_file),
             clock=time.perf_counter,
@@ -119,7 +124,14 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         access=Access.from_file(settings.api_keys_file),
         settings=settings,
     )
-    interceptor = CallInterceptor(settings=settings, metrics=metrics, logger=logger)
+    admission = Admission(
+        running=settings.inflight_limit,
+        waiting=settings.max_waiting,
+        patience_seconds=settings.max_wait_seconds,
+    )
+    interceptor = CallInterceptor(
+        settings=settings, admission=admission, metrics=metrics, logger=logger
+    )
     server = grpc.aio.server(interceptors=[interceptor], options=_options(settings))
     health_server = grpc.aio.server()
     state = health.aio.HealthServicer()
@@ -179,7 +191,7 @@ def make_embedder(settings: Settings) -> Embedder:
     Return the exported model, or the remote one where one is named.
     """
     if settings.embedder_url is None:
-        return OnnxEmbedder(settings.model_dir, threads=settings.embed_threads)
+        return OnnxEmbedder(settings.model_dir, threads=settings.threads)
     key = settings.embedder_api_key
     return RemoteEmbedder(
         settings.embedder_url,
@@ -196,7 +208,7 @@ def make_reranker(settings: Settings) -> Reranker | None:
     if settings.reranker == "none":
         return None
     if settings.reranker == "cross_encoder":
-        return CrossEncoderReranker(settings.reranker_model, threads=settings.embed_threads)
+        return CrossEncoderReranker(settings.reranker_model, threads=settings.threads)
     key = settings.reranker_api_key
     return RemoteReranker(
         settings.reranker_url or "",
@@ -212,6 +224,8 @@ def _options(settings: Settings) -> list[tuple[str, Any]]:
         ("grpc.max_receive_message_length", settings.max_message_bytes),
         ("grpc.max_send_message_length", settings.max_message_bytes),
         ("grpc.so_reuseport", 0),
+        ("grpc.max_connection_age_ms", round(1000 * settings.max_connection_age_seconds)),
+        ("grpc.max_connection_age_grace_ms", round(1000 * settings.default_deadline_seconds)),
     ]
 
 

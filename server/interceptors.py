@@ -16,6 +16,7 @@ from google.protobuf.message import DecodeError
 
 from adapters.trace import TRACEPARENT
 from assembler.errors import DeadlineExceeded, Overloaded, RequestUndecodable
+from server.admission import Admission
 from server.metrics import Metrics
 from server.settings import Settings
 from server.status import status_of
@@ -40,12 +41,17 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     """
 
     def __init__(
-        self, *, settings: Settings, metrics: Metrics, logger: FilteringBoundLogger
+        self,
+        *,
+        settings: Settings,
+        admission: Admission,
+        metrics: Metrics,
+        logger: FilteringBoundLogger,
     ) -> None:
         self._settings = settings
+        self._admission = admission
         self._metrics = metrics
         self._logger = logger
-        self._inflight = 0
 
     async def intercept_service(
         self,
@@ -102,27 +108,35 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         return None
 
     async def _admitted(self, handler: Any, raw: bytes, context: Call) -> Any:
-        if self._inflight >= self._settings.max_inflight:
-            self._metrics.rejected.labels("overload").inc()
-            raise Overloaded(
-                f"{self._inflight} requests are in work, the most this pod accepts; try another"
-            )
         left = context.time_remaining()
         deadline = self._settings.default_deadline_seconds if left is None else left
         if deadline <= 0:
             self._metrics.rejected.labels("deadline_too_short").inc()
             raise DeadlineExceeded("the deadline had passed on arrival")
-        self._inflight += 1
-        self._metrics.inflight.set(self._inflight)
+        request = _decoded(handler, raw)
+        arrived, is_placed = time.perf_counter(), False
         try:
-            request = _decoded(handler, raw)
-            async with asyncio.timeout(deadline):
+            async with (
+                asyncio.timeout(deadline),
+                self._admission.place(tenant_of(request), deadline),
+            ):
+                is_placed = True
+                self._metrics.waited("admission", time.perf_counter() - arrived)
+                self._show_load()
                 return await handler.unary_unary(request, context)
         except TimeoutError:
             raise DeadlineExceeded(f"not ready within {deadline:.3f} seconds") from None
+        except (Overloaded, DeadlineExceeded) as error:
+            if not is_placed:
+                is_late = isinstance(error, DeadlineExceeded)
+                self._metrics.rejected.labels("deadline_too_short" if is_late else "overload").inc()
+            raise
         finally:
-            self._inflight -= 1
-            self._metrics.inflight.set(self._inflight)
+            self._show_load()
+
+    def _show_load(self) -> None:
+        self._metrics.inflight.set(self._admission.running)
+        self._metrics.queue_length.labels("admission").set(self._admission.waiting)
 
     def _log(
         self,
@@ -146,6 +160,15 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             self._logger.info("call refused", error=type(error).__name__, **facts)
         else:
             self._logger.info("call answered", **facts)
+
+
+def tenant_of(request: Any) -> str:
+    """
+    Return the tenant in whose line a call waits: the first that it names, or the empty one.
+    """
+    scoped = request.targets[0] if getattr(request, "targets", None) else request
+    scope = getattr(scoped, "scope", scoped)
+    return str(getattr(scope, "tenant", ""))
 
 
 def _decoded(handler: Any, raw: bytes) -> Any:

@@ -5,6 +5,7 @@ Start, be ready, drain, stop.
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 from collections.abc import Callable
 
@@ -35,6 +36,8 @@ async def serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     service = build(settings, logger)
+    gc.collect()
+    gc.freeze()  # models and tokenizers stay; collections need not look at them again and again
     scraped, thread = start_http_server(
         settings.metrics_port, addr=settings.host, registry=service.metrics.registry
     )

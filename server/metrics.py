@@ -7,11 +7,12 @@ Label values come from the enums that the protos mirror; every series exists fro
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from assembler.report import AssembledContext, Disposition, Stage
+from server.cache_metrics import CacheCollector, CacheRequests
 
 STAGE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 CALL_SECONDS = (
@@ -30,6 +31,7 @@ CODES = (
     *("ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS"),
     "UNAUTHENTICATED",
 )
+QUEUES = ("admission",)
 PREFIX = "context_assembler_"
 
 
@@ -46,6 +48,7 @@ class Metrics:
         methods: Sequence[tuple[str, str]],
         tokenizers: Sequence[str],
         inflight_limit: int,
+        caches: Mapping[str, CacheRequests],
     ) -> None:
         """
         Create every series.
@@ -56,6 +59,7 @@ class Metrics:
             methods: Service and method names that calls are labelled by.
             tokenizers: Names that contexts are labelled by.
             inflight_limit: Requests that may be in work at once.
+            caches: By the cache's name, what returns its hits and misses so far.
         """
         self.registry = registry
         self._tokenizers = frozenset(tokenizers)
@@ -89,6 +93,17 @@ class Metrics:
             "Requests that may be in work at once.",
             registry=registry,
         )
+        self.queue_length = Gauge(
+            f"{PREFIX}queue_length", "Requests that wait.", ("queue",), registry=registry
+        )
+        self.queue_wait = Histogram(
+            f"{PREFIX}queue_wait_seconds",
+            "Time that requests waited before they were worked on.",
+            ("queue",),
+            buckets=STAGE_SECONDS,
+            registry=registry,
+        )
+        registry.register(CacheCollector(caches))
         self.rejected = Counter(
             f"{PREFIX}requests_rejected_total",
             "Requests refused before any work.",
@@ -164,6 +179,9 @@ class Metrics:
             self.handling.labels("unary", service, method)
             for code in CODES:
                 self.handled.labels("unary", service, method, code)
+        for queue in QUEUES:
+            self.queue_length.labels(queue)
+            self.queue_wait.labels(queue)
         for stage in Stage:
             self.stage.labels(stage.value)
         for disposition in Disposition:
@@ -174,6 +192,12 @@ class Metrics:
             self.rejected.labels(reason)
         for tokenizer in (*self._tokenizers, OTHER):
             self.context.labels(tokenizer)
+
+    def waited(self, queue: str, seconds: float) -> None:
+        """
+        Note how long a request waited.
+        """
+        self.queue_wait.labels(queue).observe(seconds)
 
     def record(self, context: AssembledContext) -> None:
         """

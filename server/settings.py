@@ -11,6 +11,10 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from server.cpus import usable_cpus
+
+INFLIGHT_PER_CPU = 4
+MOST_THREADS = 4
 GENEROUS_MESSAGE_BYTES = 16 * 1024 * 1024
 
 
@@ -62,8 +66,13 @@ class Settings(BaseSettings):
     embedder_api_key: SecretStr | None = None
     """API key of that endpoint."""
 
-    embed_threads: int = Field(default=2, ge=1)
-    """Threads of one forward pass."""
+    cpu_request: int | None = Field(default=None, ge=1)
+    """CPUs that the pod requests; Kubernetes can fill it in by a resourceFieldRef. Absent: the
+    control group's quota, else the CPUs that the process is bound to."""
+
+    embed_threads: int | None = Field(default=None, ge=1)
+    """Threads of a forward pass that runs alone; those beside others take one. Absent: as many as
+    there are CPUs, at most 4."""
 
     reranker: Literal["none", "cross_encoder", "tei", "cohere"] = "none"
     """What `retrieval.rerank` asks: nothing, a sentence-transformers CrossEncoder in this process
@@ -98,8 +107,14 @@ class Settings(BaseSettings):
     require_principals: bool = False
     """Refuse requests whose scope names no principals."""
 
-    max_inflight: int = Field(default=64, ge=1)
-    """Requests in work at once; more are refused with RESOURCE_EXHAUSTED."""
+    max_inflight: int | None = Field(default=None, ge=1)
+    """Requests in work at once; more wait. Absent: 4 for each CPU."""
+
+    max_waiting: int = Field(default=64, ge=0)
+    """Requests that wait, in one line per tenant; more are refused with RESOURCE_EXHAUSTED."""
+
+    max_wait_seconds: float = Field(default=0.1, gt=0)
+    """How long a request waits before it is refused with RESOURCE_EXHAUSTED."""
 
     max_message_bytes: int = Field(default=GENEROUS_MESSAGE_BYTES, ge=4096)
     """Largest message accepted or sent."""
@@ -125,6 +140,10 @@ class Settings(BaseSettings):
     default_deadline_seconds: float = Field(default=30.0, gt=0)
     """Deadline of calls that bring none."""
 
+    max_connection_age_seconds: float = Field(default=300.0, gt=0)
+    """How long a connection lives before its client is told to connect again, so that new pods
+    get their share; calls in flight go on."""
+
     drain_seconds: float = Field(default=10.0, ge=0)
     """How long calls in flight may go on after a stop signal."""
 
@@ -133,6 +152,27 @@ class Settings(BaseSettings):
 
     log_texts: bool = False
     """Log query texts too; off, no text of a request or document is ever logged."""
+
+    @property
+    def cpus(self) -> int:
+        """
+        Return the CPUs that the process may count on.
+        """
+        return usable_cpus(self.cpu_request)
+
+    @property
+    def threads(self) -> int:
+        """
+        Return the threads of a forward pass that runs alone.
+        """
+        return self.embed_threads or min(self.cpus, MOST_THREADS)
+
+    @property
+    def inflight_limit(self) -> int:
+        """
+        Return the most requests in work at once.
+        """
+        return self.max_inflight or INFLIGHT_PER_CPU * self.cpus
 
     @field_validator("qdrant_url", "reranker_url")
     @classmethod

@@ -57,6 +57,7 @@ async def running(settings: Settings, handbook: Summary, tmp_path: Path) -> Asyn
             "metrics_port": 0,
             "api_keys_file": keys,
             "max_inflight": 2,
+            "max_waiting": 2,
             "log_level": "ERROR",
         }
     )
@@ -143,7 +144,7 @@ async def test_too_many_at_once_are_refused_with_a_hint(running: Running) -> Non
     assert refused
     assert {one.code() for one in refused} == {grpc.StatusCode.RESOURCE_EXHAUSTED}
     assert reason_of(refused[0]) == "OVERLOADED"
-    assert len(refused) < 12
+    assert len(results) - len(refused) >= 2
 
 
 async def test_health_is_told_on_both_ports_until_the_service_drains(running: Running) -> None:
