@@ -5,10 +5,17 @@ What a request may see: the asked scope, and the one value that every read of a 
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from assembler.filters import AnyString, Condition, Filter, IntRange, IsMissing
 from assembler.model import PointKind, Provenance
+
+OWN_FIELDS = frozenset(
+    ("tenant", "source_id", "version", "readers", "from_rev", "active_to_rev", "to_rev")
+)
+"""Payload keys that are attributes of a provenance of the same name."""
 
 MOST_DIGITS = 15
 """Of a revision: what a JSON number holds exactly."""
@@ -126,6 +133,9 @@ class ReadScope:
         """
         Return all that the scope demands of a record: tenant, revision, readers, versions, filter.
         """
+        return Filter(all_of=self._demanded())
+
+    def _demanded(self) -> tuple[Condition | Filter, ...]:
         parts: list[Condition | Filter] = list(self._window())
         parts.extend(self._readers())
         if self.asked.source_ids:
@@ -134,7 +144,7 @@ class ReadScope:
             parts.append(_pins_filter(self.asked.pins))
         if not self.asked.filter.is_empty:
             parts.append(self.asked.filter)
-        return Filter(all_of=tuple(parts))
+        return tuple(parts)
 
     def admits(self, provenance: Provenance) -> bool:
         """
@@ -146,7 +156,7 @@ class ReadScope:
         """
         Return the same check for many records.
         """
-        return RecordGate(self.record_filter())
+        return RecordGate(self._demanded())
 
     def _window(self) -> tuple[Condition, ...]:
         revision = self.version.revision
@@ -170,11 +180,11 @@ class ReadScope:
 
 class RecordGate:
     """
-    Tells whether records lie in a scope; records of equal provenance are looked at once.
+    Tells of many records whether they lie in a scope; those of equal provenance are looked at once.
     """
 
-    def __init__(self, demanded: Filter) -> None:
-        self._demanded = demanded
+    def __init__(self, demanded: Sequence[Condition | Filter]) -> None:
+        self._checks = tuple(_check_of(part) for part in demanded)
         self._known: dict[tuple[object, ...], bool] = {}
 
     def admits(self, provenance: Provenance) -> bool:
@@ -184,9 +194,27 @@ class RecordGate:
         facts = provenance.facts
         known = self._known.get(facts)
         if known is None:
-            known = self._demanded.accepts(provenance.value_of)
-            self._known[facts] = known
+            known = self._known[facts] = self._checked(provenance)
         return known
+
+    def _checked(self, provenance: Provenance) -> bool:
+        for check in self._checks:  # noqa: SIM110 - a generator takes longer than its few checks
+            if not check(provenance):
+                return False
+        return True
+
+
+def _check_of(part: Condition | Filter) -> Callable[[Provenance], bool]:
+    """
+    Return the check of one part, with what does not differ between records settled before.
+    """
+    if isinstance(part, Filter):
+        return lambda provenance: part.accepts(provenance.value_of)
+    accepts, field_name = part.test.accepts, part.field
+    if field_name in OWN_FIELDS:
+        read = attrgetter(field_name)
+        return lambda provenance: accepts(read(provenance))
+    return lambda provenance: accepts(provenance.value_of(field_name))
 
 
 def _pins_filter(pins: tuple[Pin, ...]) -> Condition | Filter:
