@@ -44,10 +44,8 @@ _HF_NAME = re.compile(r"[a-z0-9._-]+")
 
 class TiktokenCounter:
     """
-    Counts with a tiktoken encoding; spellings of special tokens in a text count as plain text.
-
-    Surrogates, which no UTF-8 text has, count as the code point that a pair of them stands for,
-    and as U+FFFD where one is alone.
+    Counts with a tiktoken encoding; spellings of special tokens in a text count as plain text, a
+    pair of surrogates as the code point that it stands for, one that is alone as U+FFFD.
     """
 
     def __init__(self, name: str, sha256: str, encoding: tiktoken.Encoding) -> None:
@@ -203,13 +201,15 @@ class TokenizerFolder:
         return tuple(sorted(self._counters))
 
     def _add_encodings(self, folder: Path) -> None:
-        there = {name for name in RANKS if rank_path(folder, name).exists()}
-        ranks = {name: _ranks(rank_path(folder, name), RANKS[name]) for name in sorted(there)}
-        constructors = _constructors(ranks)
+        there = sorted(name for name in RANKS if rank_path(folder, name).exists())
+        ranks = {name: _ranks(rank_path(folder, name), RANKS[name]) for name in there}
+        constructors, made = _constructors(ranks), {}
         for name, file_name in ENCODINGS.items():
             if file_name in there:
-                encoding = tiktoken.Encoding(**constructors[name]())
-                self._counters[name] = TiktokenCounter(name, RANKS[file_name], encoding)
+                if file_name not in made:  # those of one file differ in special tokens alone
+                    made[file_name] = tiktoken.Encoding(**constructors[name]())
+                    made[file_name]._mergeable_ranks = {}  # noqa: SLF001 - 17 MB, of no use here
+                self._counters[name] = TiktokenCounter(name, RANKS[file_name], made[file_name])
 
 
 def _encoding_of_model(name: str) -> str:
