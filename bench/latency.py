@@ -1,8 +1,5 @@
 """
 `python -m bench.latency`: the time of one request at a time, against the floor of the same run.
-
-The floor of a question is one forward pass of the model, the faster of one and two threads, and
-the engine's own calls for the same searches and the section read: what no service can go below.
 """
 
 from __future__ import annotations
@@ -13,9 +10,7 @@ import json
 import math
 import statistics
 import sys
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,54 +18,18 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from adapters.embedder import OnnxEmbedder
-from adapters.token_counters import TokenizerFolder
 from adapters.tokenizer_files import install_tokenizers
-from assembler.assemble import ContextAssembler
 from assembler.errors import ContextAssemblerError
-from assembler.profile import PROFILES
-from assembler.request import AssembleRequest, Budget, ContextTokens, Fill, Query, Target
-from assembler.scope import Scope
 from bench.corpus import Corpus, corpus
-from bench.engine_calls import RecordingIndex
+from bench.floor import Floor, floor_of
 from bench.quality.picture import PictureImpossible, check_drawing
-from bench.served import TOKENIZER, Answer, Caller, serving
+from bench.served import Answer, Caller, Served, serving
 from bench.stage_picture import draw_stages
 from server.settings import Settings
 
 DOCUMENTS = Path(__file__).parent.parent / "examples" / "handbook"
 WARM_UP = 20
 MILLI = 1000.0
-
-
-@dataclass(frozen=True, slots=True)
-class Floor:
-    """
-    Seconds of the same questions' least work, each measured alone.
-
-    Attributes:
-        embed: Of the forward pass, by threads, per question.
-        engine: Of the engine's calls, per question.
-        cpu: CPU seconds of a one-thread pass and the engine's calls, in the mean.
-    """
-
-    embed: dict[int, list[float]]
-    engine: list[float]
-    cpu: float
-
-    @property
-    def threads(self) -> int:
-        """
-        Return with how many threads the forward pass is the faster.
-        """
-        return min(self.embed, key=lambda threads: statistics.median(self.embed[threads]))
-
-    @property
-    def seconds(self) -> list[float]:
-        """
-        Return the floor per question.
-        """
-        return [a + b for a, b in zip(self.embed[self.threads], self.engine, strict=True)]
 
 
 def latency(
@@ -107,7 +66,15 @@ def latency(
             "ready_seconds": served.ready_seconds,
             "rss_mb": served.resident_mb,
         }
-    floor = asyncio.run(_floor(made, questions[WARM_UP:], budget, settings))
+    floor = asyncio.run(
+        floor_of(
+            made,
+            questions[WARM_UP:],
+            budget,
+            model_dir=settings.model_dir,
+            tokenizer_dir=settings.tokenizer_dir,
+        )
+    )
     figures.update(_figures(answers, floor, cpu))
     _show(console, figures)
     if out is not None:
@@ -117,7 +84,7 @@ def latency(
 
 
 async def _asked(
-    address: str, made: Corpus, questions: Sequence[str], budget: int, served: Any
+    address: str, made: Corpus, questions: Sequence[str], budget: int, served: Served
 ) -> tuple[list[Answer], float]:
     """
     Return the answers after the warm-up, and the service's CPU seconds per request.
@@ -133,44 +100,6 @@ async def _asked(
         msg = f"{len(wrong)} of {len(answers)} answers are wrong, the first: {wrong[0].code}"
         raise RuntimeError(msg)
     return answers, spent / len(answers)
-
-
-async def _floor(made: Corpus, questions: Sequence[str], budget: int, settings: Settings) -> Floor:
-    """
-    Return the floor of the questions.
-    """
-    index = RecordingIndex(made.data_dir)
-    models = {threads: OnnxEmbedder(settings.model_dir, threads=threads) for threads in (1, 2)}
-    assembler = ContextAssembler(
-        catalog=index,
-        index=index,
-        embedder=models[1],
-        counters=TokenizerFolder(settings.tokenizer_dir),
-        profiles=PROFILES,
-        clock=time.perf_counter,
-    )
-    embed: dict[int, list[float]] = {threads: [] for threads in models}
-    engine: list[float] = []
-    spent = 0.0
-    for question in questions:
-        request = AssembleRequest(
-            queries=(Query(question),),
-            targets=(Target(made.index, Scope()),),
-            budget=Budget(TOKENIZER, ContextTokens(budget)),
-            fill=Fill.FULL,
-        )
-        calls = await index.calls(assembler.assemble(request))
-        for threads, model in models.items():
-            cpu, began = time.process_time(), time.perf_counter()
-            await model.embed([question])
-            embed[threads].append(time.perf_counter() - began)
-            spent += (time.process_time() - cpu) if threads == 1 else 0.0
-        cpu, began = time.process_time(), time.perf_counter()
-        index.replay(made.index, calls)
-        engine.append(time.perf_counter() - began)
-        spent += time.process_time() - cpu
-    await index.close()
-    return Floor(embed, engine, spent / len(questions))
 
 
 def _figures(answers: Sequence[Answer], floor: Floor, cpu: float) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from prometheus_client import start_http_server
 
 from server.bootstrap import LIVENESS, READINESS, SERVING, Service, build
 from server.logs import make_logger
+from server.loop_gaps import watch_loop
 from server.settings import Settings
 
 
@@ -54,6 +55,7 @@ async def serve(
     )
     if ready is not None:
         ready(service, scraped.server_port)
+    gaps = asyncio.create_task(watch_loop(service.metrics.loop_gaps))
     try:
         await stopping.wait()
     finally:
@@ -61,6 +63,7 @@ async def serve(
         await service.health.enter_graceful_shutdown()
         await service.server.stop(settings.drain_seconds)
         await service.health_server.stop(0)
+        gaps.cancel()
         await service.backend.close()
         scraped.shutdown()
         scraped.server_close()

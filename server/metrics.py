@@ -15,6 +15,7 @@ from assembler.report import AssembledContext, Disposition, Stage
 from server.cache_metrics import CacheCollector, CacheRequests
 
 STAGE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+GAP_SECONDS = (0.001, 0.0025, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.25, 1.0)
 CALL_SECONDS = (
     *(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75),
     *(1.0, 2.5, 5.0, 10.0),
@@ -101,6 +102,12 @@ class Metrics:
             "Time that requests waited before they were worked on.",
             ("queue",),
             buckets=STAGE_SECONDS,
+            registry=registry,
+        )
+        self.loop_gaps = Histogram(
+            f"{PREFIX}event_loop_gap_seconds",
+            "How late the event loop came to a beat that is due every 10 ms.",
+            buckets=GAP_SECONDS,
             registry=registry,
         )
         registry.register(CacheCollector(caches))

@@ -1,0 +1,282 @@
+"""
+`python -m bench.load`: how much the service takes, and what becomes of callers when it is too much.
+
+Three phases over loopback gRPC: as many callers as the service works for at once, each waiting for
+its answer (saturation); arrivals at 70 % of that, timed from when they were meant to be sent; and
+arrivals at several times of it (overload).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import math
+import random
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from prometheus_client.parser import text_string_to_metric_families
+from rich.console import Console
+from rich.table import Table
+
+from adapters.token_counters import TokenizerFolder
+from adapters.tokenizer_files import install_tokenizers
+from assembler.errors import ContextAssemblerError
+from bench.corpus import Corpus, corpus
+from bench.floor import TOKENIZER, floor_of
+from bench.latency import DOCUMENTS
+from bench.served import Answer, Caller, Served, serving
+from server.settings import Settings
+
+PART = 0.7
+"""Of the saturation: the load at which latencies are told."""
+
+WARM_UP_SECONDS = 3.0
+FLOOR_QUESTIONS = 60
+RECOUNTED = 100
+"""Contexts of the overload that are counted again."""
+
+GAPS = "context_assembler_event_loop_gap_seconds_bucket"
+MILLI = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """
+    What the callers saw in one phase.
+    """
+
+    answers: tuple[Answer, ...]
+    seconds: float
+
+    @property
+    def accepted(self) -> list[Answer]:
+        """
+        Return the answers that have a context.
+        """
+        return [one for one in self.answers if one.code == "OK"]
+
+    @property
+    def refused(self) -> list[Answer]:
+        """
+        Return the answers that say that there is too much load.
+        """
+        return [one for one in self.answers if one.code == "RESOURCE_EXHAUSTED"]
+
+    @property
+    def per_second(self) -> float:
+        """
+        Return the contexts per second.
+        """
+        return len(self.accepted) / self.seconds
+
+    def percentile(self, part: float) -> float:
+        """
+        Return a percentile of the accepted calls' seconds.
+        """
+        return percentile([one.seconds for one in self.accepted], part)
+
+
+def load(
+    folder: Annotated[Path, typer.Option("--data", help="Folder of documents.")] = DOCUMENTS,
+    chunks: Annotated[int, typer.Option(min=1, help="Chunks of the index.")] = 30_000,
+    budget: Annotated[int, typer.Option(min=1, help="Tokens of the context.")] = 4096,
+    clients: Annotated[
+        int | None,
+        typer.Option(min=1, help="Callers of the saturation. Default: the service's limit."),
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=1.0, help="Of each phase.")] = 30.0,
+    overload: Annotated[float, typer.Option(min=1.0, help="Times the saturation.")] = 5.0,
+    out: Annotated[Path | None, typer.Option("--json", help="Where the figures go.")] = None,
+    work: Annotated[Path, typer.Option(help="Keeps indexes.")] = Path("var/bench"),
+) -> None:
+    """
+    Measure saturation, latency under load, and overload.
+    """
+    console, settings = Console(highlight=False), Settings()
+    install_tokenizers(settings.tokenizer_dir)
+    with console.status("indexing") as status:
+        made = corpus(
+            folder,
+            chunks,
+            model_dir=settings.model_dir,
+            work=work,
+            progress=lambda stage, done, total: status.update(f"{stage} {done} of {total}"),
+        )
+    with serving(made.data_dir) as served:
+        callers = clients or settings.inflight_limit
+        phases = asyncio.run(_phases(served, made, budget, callers, seconds, overload))
+        gap, resident = _loop_gap(served, 0.999), served.resident_mb
+    floor = asyncio.run(
+        floor_of(
+            made,
+            list(itertools.islice(made.questions(seed=5), FLOOR_QUESTIONS)),
+            budget,
+            model_dir=settings.model_dir,
+            tokenizer_dir=settings.tokenizer_dir,
+        )
+    )
+    figures = {
+        "chunks": made.chunks,
+        "budget": budget,
+        "clients": callers,
+        "cpus": settings.cpus,
+        **_figures(phases, settings.cpus / floor.cpu),
+        "loop_gap_p999_ms": MILLI * gap,
+        "rss_mb": resident,
+    }
+    figures["overload"]["wrong_replies"] = _wrong(phases[2], settings.tokenizer_dir)
+    _show(console, figures)
+    if out is not None:
+        out.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+
+async def _phases(
+    served: Served, made: Corpus, budget: int, clients: int, seconds: float, overload: float
+) -> tuple[Phase, Phase, Phase]:
+    """
+    Return saturation, 70 % of it, and the overload.
+    """
+    questions = made.questions()
+    async with Caller(served.address, made.index, budget) as caller:
+        await _closed(caller, questions, clients, WARM_UP_SECONDS)
+        full = await _closed(caller, questions, clients, seconds)
+        part = await _open(caller, questions, PART * full.per_second, seconds)
+        over = await _open(caller, questions, overload * full.per_second, seconds)
+    return full, part, over
+
+
+async def _closed(caller: Caller, questions: Iterator[str], clients: int, seconds: float) -> Phase:
+    """
+    Let so many callers ask, each again as soon as it is answered.
+    """
+    answers: list[Answer] = []
+    began = time.perf_counter()
+
+    async def ask_on() -> None:
+        while time.perf_counter() - began < seconds:
+            answers.append(await caller.ask(next(questions)))
+
+    await asyncio.gather(*(ask_on() for _ in range(clients)))
+    return Phase(tuple(answers), time.perf_counter() - began)
+
+
+async def _open(
+    caller: Caller, questions: Iterator[str], per_second: float, seconds: float
+) -> Phase:
+    """
+    Send at random times, however long answers take; time counts from when a call was due.
+    """
+    draw = random.Random(per_second)  # noqa: S311 - no secrets
+    calls: list[asyncio.Task[Answer]] = []
+    began = due = time.perf_counter()
+
+    async def ask(at: float) -> Answer:
+        late = time.perf_counter() - at
+        answer = await caller.ask(next(questions))
+        return replace(answer, seconds=answer.seconds + late)
+
+    while due - began < seconds:
+        due += draw.expovariate(per_second)
+        await asyncio.sleep(max(due - time.perf_counter(), 0.0))
+        calls.append(asyncio.create_task(ask(due)))
+    answers = await asyncio.gather(*calls)
+    return Phase(tuple(answers), time.perf_counter() - began)
+
+
+def _figures(phases: tuple[Phase, Phase, Phase], floor_per_second: float) -> dict[str, Any]:
+    full, part, over = phases
+    return {
+        "saturation_per_second": full.per_second,
+        "saturation_over_floor": full.per_second / floor_per_second,
+        "at_70": {
+            "per_second": part.per_second,
+            "refused": len(part.answers) - len(part.accepted),
+            "p50_ms": MILLI * part.percentile(0.5),
+            "p99_ms": MILLI * part.percentile(0.99),
+            "p999_ms": MILLI * part.percentile(0.999),
+            "p99_over_p50": part.percentile(0.99) / part.percentile(0.5),
+        },
+        "overload": {
+            "offered_per_second": len(over.answers) / over.seconds,
+            "accepted_per_second": over.per_second,
+            "accepted_over_saturation": over.per_second / full.per_second,
+            "accepted_p50_ms": MILLI * over.percentile(0.5),
+            "accepted_p99_ms": MILLI * over.percentile(0.99),
+            "accepted_p99_over_p99_at_70": over.percentile(0.99) / part.percentile(0.99),
+            "refused_p50_ms": MILLI * percentile([one.seconds for one in over.refused], 0.5),
+            "refused_p99_ms": MILLI * percentile([one.seconds for one in over.refused], 0.99),
+            "other_errors": len(over.answers) - len(over.accepted) - len(over.refused),
+        },
+    }
+
+
+def _wrong(phase: Phase, tokenizer_dir: Path) -> int:
+    """
+    Return how many replies break the limit or are counted otherwise than by their tokenizer.
+    """
+    count = TokenizerFolder(tokenizer_dir).get(TOKENIZER).count
+    step = max(len(phase.accepted) // RECOUNTED, 1)
+    miscounted = sum(count(one.context) != one.tokens for one in phase.accepted[::step])
+    return miscounted + sum(one.is_wrong for one in phase.accepted)
+
+
+def _loop_gap(served: Served, part: float) -> float:
+    """
+    Return the upper bound of the histogram's bucket that holds a percentile of the loop's gaps.
+    """
+    address = f"http://127.0.0.1:{served.metrics_port}/metrics"
+    with urllib.request.urlopen(address) as reply:
+        text = reply.read().decode()
+    buckets = [
+        (float(sample.labels["le"]), sample.value)
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name == GAPS
+    ]
+    total = max((count for _, count in buckets), default=0.0)
+    return next((bound for bound, count in buckets if count >= part * total), math.inf)
+
+
+def percentile(values: Sequence[float], part: float) -> float:
+    """
+    Return a percentile by the nearest rank; not a number where there are no values.
+    """
+    return sorted(values)[max(math.ceil(part * len(values)) - 1, 0)] if values else math.nan
+
+
+def _show(console: Console, figures: dict[str, Any]) -> None:
+    table = Table(
+        "figure", "value", title=f"{figures['chunks']} chunks, {figures['budget']} tokens"
+    )
+    rows: dict[str, Any] = {}
+    for name, value in figures.items():
+        nested = value.items() if isinstance(value, dict) else ()
+        rows.update({f"{name}: {inner}": found for inner, found in nested} or {name: value})
+    for name, value in rows.items():
+        table.add_row(name, f"{value:,.2f}" if isinstance(value, float) else f"{value:,}")
+    console.print(table)
+
+
+def main() -> None:
+    """
+    Run the bench; errors that a person can act on are one line and exit code 2.
+    """
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    app.command()(load)
+    try:
+        app()
+    except (ContextAssemblerError, OSError, RuntimeError, ValueError) as error:
+        Console(stderr=True, highlight=False).print("[bold red]error[/]:", str(error))
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()
