@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 from assembler.budget import Measure, measure
 from assembler.coarse import section_limit
@@ -34,14 +33,15 @@ from assembler.ports import (
 from assembler.profile import Profile
 from assembler.rank import Candidate
 from assembler.reads import Reads, Texts
-from assembler.report import AssembledContext, Disposition, Stage
+from assembler.report import AssembledContext, Degradation, Disposition, Stage
 from assembler.request import AssembleRequest, ExpansionMode, PackRequest
 from assembler.rerank import check_rerank, is_wanted, kept
 from assembler.rules import Rules, share_of
-from assembler.stages import Stages
+from assembler.stages import Stages, TimeLeft, no_deadline
 from assembler.widen import Widened, widened
 
-T = TypeVar("T")
+GROWTH_SECONDS = 0.05
+"""What has to be left before passages are grown: the rest of a request takes half of it."""
 
 
 class ContextAssembler:
@@ -65,14 +65,19 @@ class ContextAssembler:
         self._counters = counters
         self._clock = clock
 
-    async def assemble(self, request: AssembleRequest) -> AssembledContext:
+    async def assemble(
+        self, request: AssembleRequest, time_left: TimeLeft = no_deadline
+    ) -> AssembledContext:
         """
         Return the best context for the queries that fits the budget.
+
+        Where time gets short, optional work (reranking, growth) is left out, and the context says
+        so.
 
         Raises:
             ContextAssemblerError: See `assembler/errors.py`; nothing found is not an error.
         """
-        stages = Stages(self._clock)
+        stages = Stages(self._clock, time_left)
         counter = self._counters.get(request.budget.tokenizer)
         meter = await off_loop(measure, request.budget, counter)
         check_rerank(request, is_there=self._look.has_reranker)
@@ -92,6 +97,9 @@ class ContextAssembler:
             looked = await self._look.rerank(request, looked, inside, texts, stages)
             open_ones, inside = (kept(looked.candidates, some) for some in (open_ones, inside))
         work = _work(request, looked, open_ones, pinned, excluded, meter)
+        is_ungrown = work.support is not None and not stages.has_time_for(GROWTH_SECONDS)
+        if is_ungrown:
+            work = replace(work, support=None)
         packed, evidence, lost, wider = await self._read_and_pack(
             request, looked, inside, texts, excluded, work, meter, stages
         )
@@ -106,7 +114,10 @@ class ContextAssembler:
             index_versions=tuple(scope.version for scope in looked.scopes),
             model_sha256=looked.model_sha256,
             reranker=looked.reranker,
-            degradations=looked.degradations,
+            degradations=(
+                *looked.degradations,
+                *((Degradation.GROWTH_SKIPPED,) if is_ungrown else ()),
+            ),
         )
         with stages.timed(Stage.CITE):
             context = await off_loop(conclude, packed, basis, meter)

@@ -23,6 +23,9 @@ from assembler.resolve import check_model, check_section_vectors
 from assembler.scope import ReadScope
 from assembler.stages import Stages
 
+RERANK_SECONDS = 0.25
+"""What has to be left before candidates are reranked."""
+
 T = TypeVar("T")
 
 
@@ -189,11 +192,11 @@ class Look:
 
         Raises:
             RerankerUnavailable: The request asked for it; what only the profile asks for is
-                skipped, and the reply says so.
+                skipped, and the reply says so, as it does where time is short.
         """
         skipped = replace(looked, degradations=(Degradation.RERANK_SKIPPED,))
         asking = [query for query in request.queries if query.text.strip()]
-        if self._reranker is None or not asking:
+        if self._reranker is None or not asking or not stages.has_time_for(RERANK_SECONDS):
             return skipped
         first = inside[: looked.profile.rerank_limit]
         with stages.timed(Stage.FETCH_SECTIONS):

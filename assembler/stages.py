@@ -1,14 +1,25 @@
 """
-Seconds per stage of one request.
+Seconds per stage of one request, and what time is left for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeAlias
 
 from assembler.ports import Clock
 from assembler.report import Stage, StageTime
+
+TimeLeft: TypeAlias = Callable[[], float | None]
+"""Returns the seconds until the caller's deadline; None where there is none."""
+
+
+def no_deadline() -> None:
+    """
+    Return that there is no deadline.
+    """
+    return
 
 
 class Stages:
@@ -16,8 +27,9 @@ class Stages:
     Adds up the time of stages; a stage may run more than once, and beside another one.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, time_left: TimeLeft = no_deadline) -> None:
         self._clock = clock
+        self._time_left = time_left
         self._seconds: dict[Stage, float] = {}
 
     @contextmanager
@@ -30,6 +42,13 @@ class Stages:
             yield
         finally:
             self._seconds[stage] = self._seconds.get(stage, 0.0) + self._clock() - start
+
+    def has_time_for(self, seconds: float) -> bool:
+        """
+        Return whether optional work that may take so long can still be begun.
+        """
+        left = self._time_left()
+        return left is None or left > seconds
 
     @property
     def times(self) -> tuple[StageTime, ...]:

@@ -75,7 +75,7 @@ class ContextAssemblerService(ContextAssemblerServiceServicer):
         tenants = [target.scope.tenant for target in request.targets]
         parts.access.check(context.invocation_metadata(), tenants)
         asked = to_assemble_request(request, parts.settings)
-        assembled = await parts.assembler.assemble(asked)
+        assembled = await parts.assembler.assemble(asked, context.time_remaining)
         parts.record(assembled)
         has_list = request.explain == pb.EXPLAIN_LIST
         return service_pb.AssembleContextResponse(context=to_context(assembled, has_list=has_list))

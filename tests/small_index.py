@@ -17,6 +17,7 @@ from assembler.profile import DEFAULT_PROFILE
 from assembler.report import AssembledContext
 from assembler.request import AssembleRequest, Budget, ContextTokens, Query, Target
 from assembler.scope import Scope
+from assembler.stages import no_deadline
 from indexer.index import run_index
 from indexer.request import IndexRequest, Summary
 from tests.counters import CharCounter
@@ -115,6 +116,7 @@ class SmallIndex:
         Ask with the defaults for whatever is not given.
         """
         scope = asked.pop("scope", Scope())
+        time_left = asked.pop("time_left", no_deadline)
         limit = asked.pop("limit", 200)
         given = {
             "queries": (Query(text),),
@@ -122,4 +124,4 @@ class SmallIndex:
             "budget": Budget("chars", ContextTokens(limit)),
             **asked,
         }
-        return await self.assembler.assemble(AssembleRequest(**given))
+        return await self.assembler.assemble(AssembleRequest(**given), time_left)
