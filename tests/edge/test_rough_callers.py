@@ -1,0 +1,160 @@
+"""
+Callers that vanish, send garbage, keep connections idle or ask for too much: the service stays up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import urllib.request
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import grpc
+import pytest
+from contextassembler.v1 import context_assembler_service_pb2 as service_pb
+from contextassembler.v1 import context_pb2 as pb
+from contextassembler.v1.context_assembler_service_pb2_grpc import ContextAssemblerServiceStub
+
+from indexer.request import Summary
+from server.bootstrap import Service
+from server.lifecycle import serve
+from server.settings import Settings
+
+MESSAGE_BYTES = 200_000
+CONNECTIONS = 300
+
+
+@dataclass
+class Running:
+    """
+    A service in this process, with its metrics.
+    """
+
+    port: int
+    metrics_port: int
+
+    def channel(self) -> grpc.aio.Channel:
+        return grpc.aio.insecure_channel(f"127.0.0.1:{self.port}")
+
+    async def metric(self, name: str) -> float:
+        text = await asyncio.to_thread(self._scraped)
+        return sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith(name))
+
+    def _scraped(self) -> str:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics") as reply:
+            return str(reply.read().decode())
+
+
+@pytest.fixture
+async def running(settings: Settings, handbook: Summary) -> AsyncIterator[Running]:
+    assert handbook.is_published
+    ports = {"port": 0, "health_port": 0, "metrics_port": 0}
+    mine = settings.model_copy(
+        update={
+            **ports,
+            "host": "127.0.0.1",
+            "max_message_bytes": MESSAGE_BYTES,
+            "max_wait_seconds": 30.0,
+            "log_level": "ERROR",
+        }
+    )
+    ready: asyncio.Future[tuple[Service, int]] = asyncio.get_running_loop().create_future()
+    stop = asyncio.Event()
+    task = asyncio.create_task(
+        serve(mine, ready=lambda service, port: ready.set_result((service, port)), stop=stop)
+    )
+    service, metrics_port = await ready
+    yield Running(service.port, metrics_port)
+    stop.set()
+    await task
+
+
+def asking(text: str = "Are fines paid back?") -> service_pb.AssembleContextRequest:
+    return service_pb.AssembleContextRequest(
+        queries=[service_pb.Query(text=text)],
+        targets=[
+            service_pb.Target(
+                index="handbook", scope=pb.Scope(principals=pb.Principals(values=["staff"]))
+            )
+        ],
+        budget=pb.Budget(tokenizer="o200k_base", context_tokens=300),
+    )
+
+
+async def answers(running: Running) -> bool:
+    """
+    Return whether a new caller gets a context.
+    """
+    async with running.channel() as channel:
+        reply = await ContextAssemblerServiceStub(channel).AssembleContext(asking(), timeout=60)
+    return bool(reply.context.context)
+
+
+async def test_callers_that_vanish_leave_nothing_behind(running: Running) -> None:
+    async with running.channel() as channel:
+        stub = ContextAssemblerServiceStub(channel)
+        calls = [stub.AssembleContext(asking(f"Are fines {n} paid back?")) for n in range(40)]
+        await asyncio.sleep(0.05)
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+
+    assert await answers(running)
+    assert await running.metric("context_assembler_inflight_requests ") == 0
+    assert await running.metric('context_assembler_queue_length{queue="admission"}') == 0
+
+
+async def test_garbage_on_the_port_hurts_no_one(running: Running) -> None:
+    for garbage in (
+        b"GET / HTTP/1.1\r\n\r\n",
+        os.urandom(4096),
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff",
+    ):
+        reader, writer = await asyncio.open_connection("127.0.0.1", running.port)
+        writer.write(garbage)
+        await writer.drain()
+        writer.close()
+        del reader
+
+    assert await answers(running)
+
+
+async def test_idle_connections_keep_no_one_out(running: Running) -> None:
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    idle = [
+        await asyncio.open_connection("127.0.0.1", running.port)
+        for _ in range(min(CONNECTIONS, most // 4))
+    ]
+
+    assert await answers(running)
+    for _, writer in idle:
+        writer.close()
+
+
+async def test_a_message_over_the_limit_is_refused_and_the_next_one_answered(
+    running: Running,
+) -> None:
+    async with running.channel() as channel:
+        stub = ContextAssemblerServiceStub(channel)
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await stub.AssembleContext(asking("x" * (MESSAGE_BYTES + 1)))
+        assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert (await stub.AssembleContext(asking())).context.context
+
+
+async def test_deadlines_of_any_length_end_in_an_answer_or_in_time(running: Running) -> None:
+    async with running.channel() as channel:
+        stub = ContextAssemblerServiceStub(channel)
+        calls = [
+            stub.AssembleContext(asking(f"Are fines {n} paid back?"), timeout=0.001 * 3**n)
+            for n in range(9)
+            for _ in range(3)
+        ]
+        results = await asyncio.gather(*calls, return_exceptions=True)
+
+    codes = {one.code() for one in results if isinstance(one, grpc.aio.AioRpcError)}
+    assert codes == {grpc.StatusCode.DEADLINE_EXCEEDED}
+    assert await running.metric("context_assembler_inflight_requests ") == 0
+    assert await running.metric("context_assembler_budget_exceeded_total ") == 0
