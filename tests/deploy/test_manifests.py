@@ -1,0 +1,260 @@
+"""
+Manifests agree with the code, with each other, and with what a pod may do.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from cli.main import app
+from server.bootstrap import LIVENESS, READINESS
+from server.settings import Settings
+from tests.deploy.manifest_rules import faults
+from tests.deploy.names import COMPONENTS, DEPLOY, adapter_query
+
+KUBECTL = shutil.which("kubectl")
+OVERLAYS = ("dev", "prod")
+KUBERNETES = ("1.30", "1.37")
+"""The oldest version that is supported, and the newest whose schemas there are."""
+
+Objects: TypeAlias = "list[dict[str, Any]]"
+
+needs_kubectl = pytest.mark.skipif(KUBECTL is None, reason="kubectl is not on PATH")
+
+
+@lru_cache
+def rendered(overlay: str) -> str:
+    run = subprocess.run(
+        [str(KUBECTL), "kustomize", str(DEPLOY / "overlays" / overlay)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def objects(overlay: str) -> Objects:
+    return list(yaml.safe_load_all(rendered(overlay)))
+
+
+def kind(found: Objects, name: str) -> dict[str, Any]:
+    (one,) = (one for one in found if one["kind"] == name)
+    return one
+
+
+def read(path: str) -> dict[str, Any]:
+    return dict(yaml.safe_load((DEPLOY / path).read_text()))
+
+
+def deployment() -> dict[str, Any]:
+    return read("base/deployment.yaml")
+
+
+def container() -> dict[str, Any]:
+    return dict(deployment()["spec"]["template"]["spec"]["containers"][0])
+
+
+def literals(overlay: str) -> dict[str, str]:
+    """
+    Return the variables that an overlay gives the container.
+    """
+    found: dict[str, str] = {}
+    for name in ("base", f"overlays/{overlay}"):
+        (generator,) = read(f"{name}/kustomization.yaml")["configMapGenerator"]
+        found.update(text.split("=", 1) for text in generator["literals"])
+    return found
+
+
+def image_variables() -> dict[str, str]:
+    return dict(re.findall(r"(CONTEXT_ASSEMBLER_\w+)=(\S+)", (DEPLOY / "Dockerfile").read_text()))
+
+
+def test_ports_and_probes_are_those_of_the_server() -> None:
+    defaults = {name: field.default for name, field in Settings.model_fields.items()}
+    ports = {port["name"]: port["containerPort"] for port in container()["ports"]}
+    assert ports == {
+        "grpc": defaults["port"],
+        "health": defaults["health_port"],
+        "metrics": defaults["metrics_port"],
+    }
+    for probe, service in (
+        ("startupProbe", READINESS),
+        ("readinessProbe", READINESS),
+        ("livenessProbe", LIVENESS),
+    ):
+        assert container()[probe]["grpc"] == {"port": ports["health"], "service": service}
+
+
+def test_every_variable_is_a_setting() -> None:
+    job = read("components/index-job/job.yaml")["spec"]["template"]["spec"]["containers"][0]
+    names = [one["name"] for one in container()["env"] + job["env"]] + list(image_variables())
+    for overlay in OVERLAYS:
+        names += literals(overlay)
+
+    assert len(names) > 5
+    for name in names:
+        assert name.startswith("CONTEXT_ASSEMBLER_"), name
+        assert name.removeprefix("CONTEXT_ASSEMBLER_").lower() in Settings.model_fields, name
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_settings_accept_the_variables(overlay: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable, value in (image_variables() | literals(overlay)).items():
+        monkeypatch.setenv(variable, value)
+
+    settings = Settings()
+
+    assert (settings.qdrant_url is None) == (overlay == "dev")
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_grace_period_is_longer_than_sleep_and_drain(overlay: str) -> None:
+    sleep = container()["lifecycle"]["preStop"]["sleep"]["seconds"]
+    drain = float(literals(overlay)["CONTEXT_ASSEMBLER_DRAIN_SECONDS"])
+
+    assert deployment()["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] > sleep + drain
+
+
+def test_the_container_and_the_job_run_commands_that_there_are() -> None:
+    job = read("components/index-job/job.yaml")["spec"]["template"]["spec"]["containers"][0]
+    for arguments in (container()["args"], job["args"][:1]):
+        shown = CliRunner().invoke(app, [*arguments, "--help"])
+        assert shown.exit_code == 0
+    assert {one for one in job["args"] if one.startswith("--")} == {"--index"}
+
+
+@needs_kubectl
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_overlay_is_sound(overlay: str) -> None:
+    assert faults(objects(overlay)) == []
+
+
+@needs_kubectl
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_overlays_config_is_that_of_its_literals(overlay: str) -> None:
+    found = objects(overlay)
+    config = next(
+        one
+        for one in found
+        if one["kind"] == "ConfigMap"
+        and "grafana_dashboard" not in one["metadata"].get("labels", {})
+    )
+    (pod,) = kind(found, "Deployment")["spec"]["template"]["spec"]["containers"]
+
+    assert config["data"] == literals(overlay)
+    assert pod["envFrom"] == [{"configMapRef": {"name": config["metadata"]["name"]}}]
+    assert "Secret" not in {one["kind"] for one in found}
+
+
+@needs_kubectl
+@pytest.mark.parametrize("version", KUBERNETES)
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_kubernetes_knows_every_field(overlay: str, version: str) -> None:
+    checker = pytest.importorskip(
+        "kubernetes_validate", reason="the group `deploy` is not installed"
+    )
+    checked = 0
+    for one in objects(overlay):
+        if one["apiVersion"].partition("/")[0] not in ("monitoring.coreos.com", "keda.sh"):
+            checker.validate(one, version, strict=True)
+            checked += 1
+    assert checked >= 5
+
+
+@needs_kubectl
+def test_the_embedded_engine_has_one_pod_and_its_data_on_a_volume() -> None:
+    found = objects("dev")
+    spec = kind(found, "Deployment")["spec"]
+    (pod,) = spec["template"]["spec"]["containers"]
+    mounts = {one["mountPath"]: one["name"] for one in pod["volumeMounts"]}
+    volumes = {one["name"]: one for one in spec["template"]["spec"]["volumes"]}
+    data = volumes[mounts[literals("dev")["CONTEXT_ASSEMBLER_DATA_DIR"]]]
+
+    assert spec["replicas"] == 1
+    assert spec["strategy"] == {"type": "Recreate"}
+    assert (
+        data["persistentVolumeClaim"]["claimName"]
+        == kind(found, "PersistentVolumeClaim")["metadata"]["name"]
+    )
+
+
+@needs_kubectl
+def test_production_leaves_the_number_of_pods_to_the_autoscaler() -> None:
+    found = objects("prod")
+
+    assert "replicas" not in kind(found, "Deployment")["spec"]
+    scaler = kind(found, "HorizontalPodAutoscaler")["spec"]
+    (pods,) = (one["pods"] for one in scaler["metrics"] if one["type"] == "Pods")
+    adapter = read("components/hpa/prometheus-adapter.yaml")
+    assert pods["metric"]["name"] == adapter["rules"]["custom"][0]["name"]["as"]
+    assert "context_assembler_inflight_requests_limit" in adapter_query()
+
+
+def without(path: str) -> Callable[[Objects], None]:
+    def change(found: Objects) -> None:
+        name, *steps, last = path.split(".")
+        node = kind(found, name)
+        for step in steps:
+            node = node[int(step) if step.isdigit() else step]
+        del node[last]
+
+    return change
+
+
+def with_value(path: str, value: object) -> Callable[[Objects], None]:
+    def change(found: Objects) -> None:
+        name, *steps, last = path.split(".")
+        node: Any = kind(found, name)
+        for step in steps:
+            node = node[int(step) if step.isdigit() else step]
+        node[last] = value
+
+    return change
+
+
+POD = "Deployment.spec.template.spec"
+MISTAKES = [
+    (with_value("Service.spec.selector", {"app": "other"}), "selects no pod"),
+    (with_value("Service.spec.ports.0.targetPort", "http"), "no port"),
+    (with_value(f"{POD}.containers.0.readinessProbe.grpc.service", "ready"), "probe"),
+    (with_value(f"{POD}.containers.0.readinessProbe.grpc.port", 50051), "probe"),
+    (with_value(f"{POD}.terminationGracePeriodSeconds", 20), "grace period"),
+    (with_value(f"{POD}.securityContext.runAsNonRoot", "no"), "restricted"),
+    (without(f"{POD}.containers.0.securityContext.capabilities"), "restricted"),
+    (without(f"{POD}.containers.0.resources.limits"), "memory"),
+    (with_value(f"{POD}.containers.0.envFrom.0.configMapRef.name", "other"), "no ConfigMap"),
+    (with_value(f"{POD}.serviceAccountName", "default"), "no ServiceAccount"),
+    (with_value("HorizontalPodAutoscaler.spec.minReplicas", 21), "minReplicas"),
+    (with_value("HorizontalPodAutoscaler.spec.scaleTargetRef.name", "other"), "scales nothing"),
+    (with_value("PodDisruptionBudget.spec.selector.matchLabels", {"a": "b"}), "selects no pod"),
+    (with_value("PodMonitor.spec.podMetricsEndpoints.0.port", "http"), "no port"),
+    (with_value("NetworkPolicy.spec.ingress.0.ports.0.port", "http"), "no port"),
+    (without("NetworkPolicy.spec.egress"), "egress"),
+]
+
+
+@needs_kubectl
+@pytest.mark.parametrize(("spoil", "said"), MISTAKES)
+def test_a_planted_mistake_is_found(spoil: Callable[[Objects], None], said: str) -> None:
+    found = copy.deepcopy(objects("prod"))
+    spoil(found)
+
+    assert any(said in fault for fault in faults(found)), faults(found)
+
+
+def test_every_component_and_overlay_names_files_that_there_are() -> None:
+    for path in [*COMPONENTS.glob("*/kustomization.yaml"), *DEPLOY.glob("*/*/kustomization.yaml")]:
+        named = yaml.safe_load(path.read_text())
+        for name in [*named.get("resources", []), *named.get("components", [])]:
+            assert (path.parent / name).exists(), f"{path}: {name}"
