@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export HF_HUB_OFFLINE := 1
 
-.PHONY: install demo test deploy-test check clean
+.PHONY: install demo test deploy-test stack check clean
 
 install: $(VENV)/.installed
 
@@ -32,6 +32,12 @@ test: install
 deploy-test: install
 	$(BIN)/python -m pip install --quiet --group deploy
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n 2 tests/deploy
+	$(BIN)/python deploy/stack/stack.py --check
+
+# Two replicas, Envoy, Prometheus and Alertmanager on this machine, with load, until Ctrl-C.
+stack: install
+	$(BIN)/python -m pip install --quiet --group deploy
+	$(BIN)/python deploy/stack/stack.py
 
 check: install
 	$(BIN)/ruff check .

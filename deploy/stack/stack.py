@@ -1,0 +1,320 @@
+"""
+Two replicas, Envoy, and Prometheus with Alertmanager where they are installed, on this machine.
+
+`make stack` starts it, sends load through Envoy until it is ended, and says where to look.
+`python deploy/stack/stack.py --check` restarts a replica under load and takes all pods away, and
+fails when a request failed that should not have, or when the alert was not heard.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+from contextassembler.client import ContextAssemblerCallError, ContextAssemblerClient
+from contextassembler.v1 import context_assembler_service_pb2 as service_pb
+from contextassembler.v1 import context_pb2 as pb
+from panels import empty_panels
+from processes import HERE, Processes, free_ports, wait_for
+
+from adapters.tokenizer_files import install_tokenizers
+from server.settings import Settings
+
+ROOT = HERE.parent.parent
+RULES = ROOT / "deploy" / "components" / "monitoring" / "rules.yaml"
+INDEX = "handbook"
+QUESTIONS = ("Are fines paid back?", "Who pays for a train to Oslo?", "How long is parental leave?")
+BUDGET = 500
+CALLERS = 3
+FASTER = 60
+"""Rules are tried with minutes as seconds."""
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class Load:
+    """
+    Callers that ask one question after another, and what became of their calls.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._ended = threading.Event()
+        self._lock = threading.Lock()
+        self.answered = 0
+        self.failed: list[str] = []
+        self._threads = [threading.Thread(target=self._ask_on, args=(n,)) for n in range(CALLERS)]
+
+    def start(self) -> None:
+        """
+        Begin to ask.
+        """
+        for thread in self._threads:
+            thread.start()
+
+    def end(self) -> None:
+        """
+        Ask no more, and wait for the last answers.
+        """
+        self._ended.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _ask_on(self, number: int) -> None:
+        with ContextAssemblerClient(self._address, timeout_seconds=30) as client:
+            while not self._ended.is_set():
+                question = QUESTIONS[number % len(QUESTIONS)]
+                number += 1
+                try:
+                    reply = client.assemble_context(asking(question))
+                except ContextAssemblerCallError as error:
+                    with self._lock:
+                        self.failed.append(str(error))
+                    time.sleep(0.2)
+                else:
+                    with self._lock:
+                        self.answered += 1
+                        if reply.budget.context_tokens > BUDGET or not reply.context:
+                            self.failed.append(f"a wrong context for {question!r}")
+
+
+def asking(question: str) -> service_pb.AssembleContextRequest:
+    """
+    Return the request for a question.
+    """
+    scope = pb.Scope(principals=pb.Principals(values=["staff"]))
+    return service_pb.AssembleContextRequest(
+        queries=[service_pb.Query(text=question)],
+        targets=[service_pb.Target(index=INDEX, scope=scope)],
+        budget=pb.Budget(tokenizer="o200k_base", context_tokens=BUDGET),
+    )
+
+
+class Webhook:
+    """
+    Hears alerts as they begin and end.
+    """
+
+    def __init__(self, port: int) -> None:
+        self.heard: list[tuple[str, str]] = []
+        heard = self.heard
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                content = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                for one in content["alerts"]:
+                    heard.append((one["labels"]["alertname"], one["status"]))
+                    say(
+                        f"alert {one['labels']['alertname']} {one['status']}: "
+                        f"{one['annotations'].get('summary')}"
+                    )
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = HTTPServer(("127.0.0.1", port), Handler)
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+
+def say(text: str) -> None:
+    """
+    Tell what happens, with the time.
+    """
+    sys.stdout.write(f"{time.strftime('%H:%M:%S')} {text}\n")
+    sys.stdout.flush()
+
+
+def faster_rules() -> str:
+    """
+    Return the rules with every duration divided, at least a second and as many as two scrapes.
+    """
+
+    def shorter(found: re.Match[str]) -> str:
+        seconds = int(found[1]) * _SECONDS[found[2]] // FASTER
+        return f"{max(seconds, 3)}s"
+
+    text = RULES.read_text()
+    text = re.sub(r"(?<=\[)(\d+)([smhd])(?=\])", shorter, text)
+    text = re.sub(r"(?<=offset )(\d+)([smhd])", shorter, text)
+    return re.sub(r"(?<=for: )(\d+)([smhd])", shorter, text)
+
+
+class Stack:
+    """
+    The processes and their ports.
+    """
+
+    def __init__(self, work: Path, picture: Path | None) -> None:
+        self.work = work
+        self.picture = picture
+        self.processes = Processes(work)
+        names = ("ENVOY", "ENVOY_ADMIN", "PROMETHEUS", "ALERTMANAGER", "WEBHOOK")
+        names += tuple(f"{kind}_{n}" for kind in ("PORT", "HEALTH", "METRICS") for n in (0, 1))
+        self.ports = dict(zip(names, free_ports(len(names)), strict=True))
+        self.webhook = Webhook(self.ports["WEBHOOK"])
+        self.has_prometheus = bool(shutil.which("prometheus"))
+
+    def start(self) -> None:
+        """
+        Index the example and start everything.
+        """
+        say("indexing the example handbook")
+        install_tokenizers(Settings().tokenizer_dir)
+        self.processes.run(
+            "index",
+            "index",
+            "--index",
+            INDEX,
+            str(ROOT / "examples" / INDEX),
+            "--sources",
+            str(ROOT / "examples" / "handbook-sources.jsonl"),
+        )
+        for number in (0, 1):
+            self.start_replica(number)
+        self.processes.start(
+            "envoy",
+            "envoy",
+            "--log-level",
+            "warn",
+            "--concurrency",
+            "1",
+            "-c",
+            self.processes.config("envoy.yaml", self.ports),
+        )
+        wait_for(self._asks_through_envoy, "Envoy")
+        if self.has_prometheus:
+            (self.work / "rules.yaml").write_text(faster_rules())
+            self.processes.start(
+                "prometheus",
+                "prometheus",
+                f"--config.file={self.processes.config('prometheus.yaml', self.ports)}",
+                f"--storage.tsdb.path={self.work / 'tsdb'}",
+                "--log.level=warn",
+                f"--web.listen-address=127.0.0.1:{self.ports['PROMETHEUS']}",
+            )
+            self.processes.start(
+                "alertmanager",
+                "prometheus-alertmanager",
+                f"--config.file={self.processes.config('alertmanager.yaml', self.ports)}",
+                f"--storage.path={self.work / 'alerts'}",
+                "--cluster.listen-address=",
+                f"--web.listen-address=127.0.0.1:{self.ports['ALERTMANAGER']}",
+            )
+
+    def start_replica(self, number: int) -> None:
+        """
+        Start one replica.
+        """
+        self.processes.start_replica(number, self.ports)
+        say(f"replica {number} answers at 127.0.0.1:{self.ports[f'PORT_{number}']}")
+
+    def _asks_through_envoy(self) -> bool:
+        with ContextAssemblerClient(self.address, timeout_seconds=5) as client:
+            try:
+                return bool(client.assemble_context(asking(QUESTIONS[0])).context)
+            except ContextAssemblerCallError:
+                return False
+
+    @property
+    def address(self) -> str:
+        """
+        Return where Envoy takes calls.
+        """
+        return f"127.0.0.1:{self.ports['ENVOY']}"
+
+    def tell(self) -> None:
+        """
+        Say where to look.
+        """
+        say(f"ask at {self.address} (index {INDEX}, principal staff)")
+        say(f"Envoy's clusters: http://127.0.0.1:{self.ports['ENVOY_ADMIN']}/clusters")
+        if self.has_prometheus:
+            say(f"Prometheus: http://127.0.0.1:{self.ports['PROMETHEUS']}/graph")
+            say(f"Alertmanager: http://127.0.0.1:{self.ports['ALERTMANAGER']}")
+        else:
+            say(
+                "no Prometheus on the PATH (Debian: apt install prometheus prometheus-alertmanager)"
+            )
+
+
+def check(stack: Stack) -> list[str]:
+    """
+    Return what went wrong.
+    """
+    load, wrong = Load(stack.address), []
+    load.start()
+    time.sleep(3)
+    for number in (0, 1):
+        say(f"restarting replica {number} under load")
+        stack.processes.end(f"replica-{number}")
+        time.sleep(2)
+        stack.start_replica(number)
+        time.sleep(2)
+    if stack.has_prometheus:
+        empty = empty_panels(stack.ports["PROMETHEUS"], stack.picture)
+        say(f"panels of the dashboard without data: {', '.join(empty) or 'none'}")
+        wrong += [f"the panel {name!r} is empty" for name in empty]
+    load.end()
+    say(f"{load.answered} answered, {len(load.failed)} failed over two restarts")
+    wrong += load.failed[:3]
+    if not load.answered:
+        wrong.append("nothing was answered")
+    if stack.has_prometheus:
+        say("ending both replicas")
+        for number in (0, 1):
+            stack.processes.end(f"replica-{number}")
+        expected = [("ContextAssemblerAbsent", "firing"), ("ContextAssemblerAbsent", "resolved")]
+        if not wait_for(lambda: expected[0] in stack.webhook.heard, "the alert", fails=False):
+            wrong.append("the alert was not heard")
+        for number in (0, 1):
+            stack.start_replica(number)
+        if not wait_for(lambda: expected[1] in stack.webhook.heard, "its end", fails=False):
+            wrong.append("the end of the alert was not heard")
+    return wrong
+
+
+def main() -> int:
+    """
+    Run the command and return its exit code.
+    """
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="restart, cut, and end")
+    parser.add_argument("--picture", type=Path, help="with --check: draw the dashboard, .png")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with tempfile.TemporaryDirectory(prefix="context-assembler-stack-") as folder:
+        stack = Stack(Path(folder), options.picture)
+        try:
+            stack.start()
+            stack.tell()
+            if options.check:
+                wrong = check(stack)
+                for one in wrong:
+                    say(f"WRONG: {one}")
+                return 1 if wrong else 0
+            load = Load(stack.address)
+            load.start()
+            try:
+                signal.pause()
+            finally:
+                load.end()
+        except KeyboardInterrupt:
+            return 0
+        finally:
+            stack.processes.end_all()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
