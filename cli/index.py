@@ -28,7 +28,7 @@ from assembler.profile import PROFILES
 from cli.options import TenantName
 from indexer.index import run_index
 from indexer.request import DEFAULT_SET, IndexRequest, Summary
-from server.bootstrap import make_store
+from server.backend import make_store
 from server.settings import Settings
 
 indexes = typer.Typer(help="The indexes that are there.", no_args_is_help=True)

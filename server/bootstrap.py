@@ -5,38 +5,33 @@ The composition root: settings to adapters to core to a running server.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import grpc
 from contextassembler.v1 import context_assembler_service_pb2 as service_pb
 from contextassembler.v1.context_assembler_service_pb2_grpc import (
     add_ContextAssemblerServiceServicer_to_server,
 )
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 from prometheus_client import CollectorRegistry, disable_created_metrics
 
 from adapters.cross_encoder import CrossEncoderReranker
-from adapters.edge_index import EdgeIndex
-from adapters.edge_store import EdgeStore
 from adapters.embedder import OnnxEmbedder
-from adapters.qdrant_connection import QdrantServer
-from adapters.qdrant_index import QdrantIndex
-from adapters.qdrant_store import QdrantStore
 from adapters.remote_embedder import RemoteEmbedder
 from adapters.remote_reranker import Dialect, RemoteReranker
-from adapters.store import IndexListing, IndexStore
 from adapters.token_counters import TokenizerFolder
 from assembler.assemble import ContextAssembler
 from assembler.ports import Embedder, Reranker
 from server.access import Access
+from server.backend import Backend, make_backend
+from server.dependency_metrics import DeniedPoints, DependencyMetrics
 from server.interceptors import CallInterceptor
 from server.metrics import Metrics
 from server.profiles import read_profiles
+from server.readiness import Readiness
 from server.service import ContextAssemblerService, Parts
 from server.settings import Settings
 
@@ -46,20 +41,6 @@ if TYPE_CHECKING:
 DESCRIPTOR = service_pb.DESCRIPTOR.services_by_name["ContextAssemblerService"]
 READINESS = DESCRIPTOR.full_name
 LIVENESS = "liveness"
-QDRANT_GRPC_PORT = 6334
-
-Listings = Callable[[str], Sequence[IndexListing]]
-
-
-@dataclass(frozen=True, slots=True)
-class Backend:
-    """
-    The index side: one object behind both read ports, how to list, and how to end.
-    """
-
-    index: EdgeIndex | QdrantIndex
-    listings: Listings
-    close: Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +52,13 @@ class Service:
         server: Our service, health and reflection.
         health_server: Health alone, in plaintext, for probes.
         health: The state that both show.
+        readiness: What of that state says whether the service serves.
     """
 
     server: grpc.aio.Server
     health_server: grpc.aio.Server
     health: health.aio.HealthServicer
+    readiness: Readiness
     port: int
     health_port: int
     metrics: Metrics
@@ -92,7 +75,6 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         OSError: A port cannot be bound.
     """
     disable_created_metrics()  # type: ignore[no-untyped-call] # the library leaves it untyped
-    backend = make_backend(settings)
     counters = TokenizerFolder(settings.tokenizer_dir)
     metrics = Metrics(
         CollectorRegistry(),
@@ -101,6 +83,13 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         tokenizers=counters.names(),
         inflight_limit=settings.max_inflight,
     )
+    state = health.aio.HealthServicer()
+    readiness = Readiness(state, ("", READINESS))
+    calls = None
+    if settings.qdrant_url is not None:
+        calls = DependencyMetrics(metrics.registry, readiness.turned)
+    backend = make_backend(settings, calls)
+    metrics.registry.register(DeniedPoints(backend.index.denied))
     parts = Parts(
         assembler=ContextAssembler(
             catalog=backend.index,
@@ -122,7 +111,6 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
     interceptor = CallInterceptor(settings=settings, metrics=metrics, logger=logger)
     server = grpc.aio.server(interceptors=[interceptor], options=_options(settings))
     health_server = grpc.aio.server()
-    state = health.aio.HealthServicer()
     add_ContextAssemblerServiceServicer_to_server(ContextAssemblerService(parts), server)
     for one in (server, health_server):
         health_pb2_grpc.add_HealthServicer_to_server(state, one)
@@ -132,46 +120,12 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         server=server,
         health_server=health_server,
         health=state,
+        readiness=readiness,
         port=server.add_insecure_port(f"{settings.host}:{settings.port}"),
         health_port=health_server.add_insecure_port(f"{settings.host}:{settings.health_port}"),
         metrics=metrics,
         backend=backend,
     )
-
-
-def make_backend(settings: Settings) -> Backend:
-    """
-    Return the embedded engine, or the Qdrant server where one is named.
-    """
-    if settings.qdrant_url is None:
-        edge = EdgeIndex(settings.data_dir)
-        return Backend(edge, EdgeStore(settings.data_dir).listings, edge.close)
-    place = qdrant_server(settings)
-    index = QdrantIndex(place)
-    return Backend(index, QdrantStore(place).listings, index.close)
-
-
-def qdrant_server(settings: Settings) -> QdrantServer:
-    """
-    Return the address that `qdrant_url` names.
-    """
-    url, key = urlsplit(settings.qdrant_url or ""), settings.qdrant_api_key
-    return QdrantServer(
-        host=url.hostname or "",
-        grpc_port=url.port or QDRANT_GRPC_PORT,
-        api_key=key.get_secret_value() if key else None,
-        is_tls=url.scheme == "https",
-        timeout_seconds=settings.qdrant_timeout_seconds,
-    )
-
-
-def make_store(settings: Settings) -> IndexStore:
-    """
-    Return where indexes are written: the same place that they are served from.
-    """
-    if settings.qdrant_url is None:
-        return EdgeStore(settings.data_dir)
-    return QdrantStore(qdrant_server(settings))
 
 
 def make_embedder(settings: Settings) -> Embedder:
@@ -213,7 +167,3 @@ def _options(settings: Settings) -> list[tuple[str, Any]]:
         ("grpc.max_send_message_length", settings.max_message_bytes),
         ("grpc.so_reuseport", 0),
     ]
-
-
-SERVING = health_pb2.HealthCheckResponse.SERVING
-NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 from google.protobuf.message import DecodeError
 
+from adapters.deadline import DEADLINE
 from adapters.trace import TRACEPARENT
 from assembler.errors import DeadlineExceeded, Overloaded, RequestUndecodable
 from server.metrics import Metrics
@@ -112,6 +113,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         if deadline <= 0:
             self._metrics.rejected.labels("deadline_too_short").inc()
             raise DeadlineExceeded("the deadline had passed on arrival")
+        DEADLINE.set(time.monotonic() + deadline)
         self._inflight += 1
         self._metrics.inflight.set(self._inflight)
         try:

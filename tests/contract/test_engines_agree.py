@@ -33,7 +33,7 @@ from assembler.filters import (
 )
 from assembler.model import FieldType, Hit, PointKind, SectionHit
 from assembler.ports import DenseSearch, SparseSearch
-from tests.contract.conftest import Backend, opened
+from tests.contract.conftest import Backend, EmptyQdrant, opened
 from tests.contract.corpus import DIMENSION, Source, hits_of, publish, read_scope
 from tests.fakes import hash_vector
 from tests.qdrant_server.translation import edge_filter as served_filter
@@ -43,10 +43,10 @@ REQUESTS = 240
 
 
 @pytest.fixture
-async def both(tmp_path: Path) -> AsyncIterator[list[Backend]]:
+async def both(tmp_path: Path, qdrant: EmptyQdrant) -> AsyncIterator[list[Backend]]:
     async with AsyncExitStack() as stack:
         yield [
-            await stack.enter_async_context(opened(kind, tmp_path)) for kind in ("edge", "qdrant")
+            await stack.enter_async_context(opened(kind, tmp_path, qdrant)) for kind in ("edge", "qdrant")
         ]
 
 
