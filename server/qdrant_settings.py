@@ -88,8 +88,8 @@ class QdrantSettings(BaseSettings):
     """How many candidates a search follows."""
 
     qdrant_quantization: Quantization = Quantization.NONE
-    """What vectors are searched by: as they are (`none`), as 8-bit integers (`scalar`), or as single
-    bits (`binary`), each compared again by the stored vectors."""
+    """What vectors are searched by: as they are (`none`), as 8-bit integers (`scalar`), or as
+    single bits (`binary`), each compared again by the stored vectors."""
 
     qdrant_oversampling: float | None = Field(default=None, ge=1)
     """How many times more candidates are compared again where vectors are quantised."""

@@ -46,7 +46,8 @@ REQUESTS = 240
 async def both(tmp_path: Path, qdrant: EmptyQdrant) -> AsyncIterator[list[Backend]]:
     async with AsyncExitStack() as stack:
         yield [
-            await stack.enter_async_context(opened(kind, tmp_path, qdrant)) for kind in ("edge", "qdrant")
+            await stack.enter_async_context(opened(kind, tmp_path, qdrant))
+            for kind in ("edge", "qdrant")
         ]
 
 

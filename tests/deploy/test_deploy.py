@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 
 from cli.main import app
 from server.bootstrap import DESCRIPTOR, LIVENESS, READINESS
+from server.dependency_metrics import DeniedPoints, DependencyMetrics
 from server.metrics import Metrics
 from server.settings import Settings
 
@@ -35,9 +36,12 @@ KUSTOMIZATIONS = ("k8s", "k8s-embedded")
 
 def code_metrics() -> Metrics:
     methods = [(READINESS, method.name) for method in DESCRIPTOR.methods]
-    return Metrics(
+    made = Metrics(
         CollectorRegistry(), version="0", methods=methods, tokenizers=[], inflight_limit=1
     )
+    DependencyMetrics(made.registry)
+    made.registry.register(DeniedPoints({}))
+    return made
 
 
 def metrics() -> dict[str, tuple[str, set[str]]]:
@@ -45,10 +49,10 @@ def metrics() -> dict[str, tuple[str, set[str]]]:
     Return type and labels of every metric of the code, by name.
     """
     found = {}
-    for collector in code_metrics().registry._collector_to_names:
-        for metric in collector.collect():
-            name = metric.name + ("_total" if metric.type == "counter" else "")
-            found[name] = (metric.type, set(collector._labelnames))  # type: ignore[attr-defined]
+    for metric in code_metrics().registry.collect():
+        name = metric.name + ("_total" if metric.type == "counter" else "")
+        labels = {label for sample in metric.samples for label in sample.labels}
+        found[name] = (metric.type, labels - {"le"})
     return found
 
 

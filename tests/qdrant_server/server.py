@@ -43,6 +43,7 @@ class TestServer:
         delay_seconds: How long every call takes at least.
         is_empty: Whether reads are answered with nothing.
         calls: The names of the calls so far.
+        requests: What was asked, for each call of `calls`.
     """
 
     __test__ = False
@@ -81,6 +82,7 @@ class TestServer:
         self.delay_seconds = 0.0
         self.is_empty = False
         self.calls: list[str] = []
+        self.requests: list[Message] = []
         self.port = port
         self._server = self._listen()
 
@@ -157,7 +159,14 @@ class TestServer:
         for name in self.collections():
             self.lose(name)
         self.refuse, self.fail, self.delay_seconds, self.is_empty = None, {}, 0.0, False
+        self.forget()
+
+    def forget(self) -> None:
+        """
+        Forget the calls so far.
+        """
         self.calls.clear()
+        self.requests.clear()
 
     def answer(
         self, call: str, request: Message, context: grpc.ServicerContext, do: Callable[[], Answer]
@@ -167,6 +176,7 @@ class TestServer:
         """
         with self._lock:
             self.calls.append(call)
+            self.requests.append(request)
             failing = self.fail.get(call)
             failure = failing.pop(0) if failing else self.refuse
         until = time.monotonic() + self.delay_seconds
