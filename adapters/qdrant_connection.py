@@ -42,7 +42,7 @@ _WRONG = (
     grpc.StatusCode.UNIMPLEMENTED,
 )
 
-TELLING_SECONDS = 0.02
+TELLING_SECONDS = 0.05
 """What is kept of a deadline, at most, so that the caller is told before it has passed."""
 
 

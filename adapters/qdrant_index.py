@@ -28,6 +28,7 @@ from adapters.qdrant_ledger import (
     payloads,
     read_bodies,
     read_view,
+    require_head,
 )
 from adapters.qdrant_link import QdrantLink
 from adapters.qdrant_listings import listings_of
@@ -50,6 +51,9 @@ from assembler.scope import ReadScope
 
 HEAD_SECONDS = 1.0
 """How long a head that was read is served."""
+
+BELIEVED_SECONDS = 60.0
+"""How long a head that was there is missed, before it is believed to be gone."""
 
 DEFAULT_SEARCH = SearchSettings()
 
@@ -153,7 +157,10 @@ class QdrantIndex(PointReads):
         known = self._heads.get(key)
         if known is not None and now - known.read_at < at_most_seconds:
             return known.view
-        view = read_view(index, await self._read_ledger(index, of_view(tenant)))
+        stored = await self._read_ledger(index, of_view(tenant))
+        if known is not None and now - known.read_at < BELIEVED_SECONDS:
+            require_head(index, known.view, stored)
+        view = read_view(index, stored)
         self._heads[key] = _Known(view, now)
         self._heads.move_to_end(key)
         if len(self._heads) > _KEPT_HEADS:
@@ -249,7 +256,7 @@ class QdrantIndex(PointReads):
             return gone
         problem = (
             f"the ledger names generation {generation}, but its collection is missing; restore it "
-            "from a snapshot, or publish the index again"
+            "from a snapshot, or publish into a new index"
         )
         return IndexUnusable(scope.index, problem)
 

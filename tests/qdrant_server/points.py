@@ -31,10 +31,12 @@ class Served(Protocol):
     What the calls need of the server.
 
     Attributes:
-        is_empty: Whether reads are answered with nothing.
+        emptied: Names of collections whose reads are answered with no points.
+        is_terse: Whether searches are answered with no results at all.
     """
 
-    is_empty: bool
+    emptied: list[str]
+    is_terse: bool
 
     def collection(self, name: str) -> Collection:
         """
@@ -103,7 +105,7 @@ class PointsServicer(wire.PointsServicer):
     ) -> wire.ScrollResponse:
         def do() -> wire.ScrollResponse:
             collection = self._server.collection(request.collection_name)
-            if self._server.is_empty:
+            if request.collection_name in self._server.emptied:
                 return wire.ScrollResponse()
             limit = request.limit if request.HasField("limit") else 10
             records, following = collection.scroll(request, limit)
@@ -130,9 +132,15 @@ class PointsServicer(wire.PointsServicer):
                     grpc.StatusCode.INVALID_ARGUMENT, "one batch request names one collection"
                 )
             collection = self._server.collection(request.collection_name)
-            if self._server.is_empty:
+            if self._server.is_terse:
                 return wire.QueryBatchResponse()
-            batches = collection.query(request.query_points, request.read_consistency)
+            is_emptied = request.collection_name in self._server.emptied
+            queries = request.query_points
+            batches = (
+                [[] for _ in queries]
+                if is_emptied
+                else collection.query(queries, request.read_consistency)
+            )
             return wire.QueryBatchResponse(
                 result=[
                     wire.BatchResult(result=[scored_point(point) for point in points])

@@ -41,7 +41,8 @@ class TestServer:
         refuse: When set, every call is answered with this status.
         fail: Statuses that the next calls of a name are answered with.
         delay_seconds: How long every call takes at least.
-        is_empty: Whether reads are answered with nothing.
+        emptied: Names of collections whose reads are answered with no points.
+        is_terse: Whether searches are answered with no results at all.
         calls: The names of the calls so far.
         requests: What was asked, for each call of `calls`.
     """
@@ -80,7 +81,8 @@ class TestServer:
         self.refuse: grpc.StatusCode | None = None
         self.fail: dict[str, list[grpc.StatusCode]] = {}
         self.delay_seconds = 0.0
-        self.is_empty = False
+        self.emptied: list[str] = []
+        self.is_terse = False
         self.calls: list[str] = []
         self.requests: list[Message] = []
         self.port = port
@@ -145,6 +147,13 @@ class TestServer:
         folder.mkdir()
         self._collections[name] = Collection(folder, request, self._draw, self._indexing_kilobytes)
 
+    def hide(self, name: str) -> Callable[[], None]:
+        """
+        Deny that a collection is there, until what is returned is called.
+        """
+        hidden = self._collections.pop(name)
+        return lambda: self._collections.update({name: hidden})
+
     def lose(self, name: str) -> None:
         """
         Lose a collection, with its files.
@@ -158,7 +167,8 @@ class TestServer:
         """
         for name in self.collections():
             self.lose(name)
-        self.refuse, self.fail, self.delay_seconds, self.is_empty = None, {}, 0.0, False
+        self.refuse, self.fail, self.delay_seconds = None, {}, 0.0
+        self.emptied, self.is_terse = [], False
         self.forget()
 
     def forget(self) -> None:
