@@ -100,7 +100,8 @@ def mismatch(chunk: Chunk, section: Section | None) -> Note | None:
     same_source = section.provenance.source_id == chunk.provenance.source_id
     if not (same_text and same_source and section.span.contains(chunk.span)):
         return Note.PARENT_MISMATCH
-    if section.provenance.version != chunk.provenance.version:
+    its, own = section.provenance, chunk.provenance
+    if (its.version, its.fields) != (own.version, own.fields):
         return Note.PARENT_MISMATCH
     if len(section.text) != section.span.length:
         return Note.PARENT_MISMATCH

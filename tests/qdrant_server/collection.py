@@ -22,6 +22,7 @@ from qdrant_client import grpc as wire
 from tests.qdrant_server.translation import (
     edge_config,
     edge_filter,
+    edge_id,
     edge_point,
     edge_query,
     edge_selector,
@@ -158,7 +159,7 @@ class Collection:
 
     def scroll(
         self, request: wire.ScrollPoints, limit: int
-    ) -> tuple[list[edge.Record], UUID | None]:
+    ) -> tuple[list[edge.Record], edge.PointId | None]:
         """
         Return a page of points by id, and where the next one begins.
         """
@@ -166,7 +167,7 @@ class Collection:
 
         def look(engine: edge.EdgeShard) -> list[edge.Record]:
             asked = edge.ScrollRequest(
-                offset=request.offset.uuid if request.HasField("offset") else None,
+                offset=edge_id(request.offset) if request.HasField("offset") else None,
                 limit=limit + 1,
                 filter=edge_filter(request.filter),
                 with_payload=edge_selector(request.with_payload),
@@ -179,9 +180,8 @@ class Collection:
             for replicas in self.shards
             for record in self._agreed(replicas, request.read_consistency, look)
         ]
-        found.sort(key=lambda record: _number(record.id))
-        following = UUID(int=_number(found[limit].id)) if len(found) > limit else None
-        return found[:limit], following
+        found.sort(key=lambda record: _rank(record.id))
+        return found[:limit], found[limit].id if len(found) > limit else None
 
     def count(self, request: wire.CountPoints) -> int:
         """
@@ -248,5 +248,8 @@ def _likeness(point: edge.ScoredPoint | edge.Record) -> str:
     return f"{point.id} {json.dumps(point.payload, sort_keys=True)}"
 
 
-def _number(point_id: object) -> int:
-    return UUID(str(point_id)).int
+def _rank(point_id: edge.PointId) -> tuple[bool, int]:
+    # Numbers come before UUIDs.
+    if isinstance(point_id, int):
+        return False, point_id
+    return True, UUID(str(point_id)).int

@@ -27,7 +27,7 @@ IMPLEMENTED = {
     "KeywordIndexParams": "is_tenant",
     "UpsertPoints": "collection_name wait points update_mode",
     "PointStruct": "id payload vectors",
-    "PointId": "uuid",
+    "PointId": "uuid num",
     "Vectors": "vectors",
     "NamedVectors": "vectors",
     "Vector": "dense sparse",

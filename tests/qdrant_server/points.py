@@ -15,7 +15,7 @@ from qdrant_client.conversions.conversion import grpc_to_payload
 
 from tests.qdrant_server.collection import Collection
 from tests.qdrant_server.fields import Refused
-from tests.qdrant_server.translation import edge_filter, retrieved_point, scored_point
+from tests.qdrant_server.translation import edge_filter, retrieved_point, scored_point, wire_id
 
 Answer = TypeVar("Answer")
 
@@ -111,7 +111,7 @@ class PointsServicer(wire.PointsServicer):
             records, following = collection.scroll(request, limit)
             return wire.ScrollResponse(
                 result=[retrieved_point(record) for record in records],
-                next_page_offset=wire.PointId(uuid=str(following)) if following else None,
+                next_page_offset=None if following is None else wire_id(following),
             )
 
         return self._server.answer("Scroll", request, context, do)

@@ -166,12 +166,28 @@ def edge_selector(sent: wire.WithPayloadSelector) -> bool | list[str]:
     return sent.enable
 
 
+def wire_id(point_id: edge.PointId) -> wire.PointId:
+    """
+    Return a point's id as it is sent: a number, or a UUID.
+    """
+    if isinstance(point_id, int):
+        return wire.PointId(num=point_id)
+    return wire.PointId(uuid=str(point_id))
+
+
+def edge_id(sent: wire.PointId) -> edge.PointId:
+    """
+    Return the engine's id.
+    """
+    return sent.num if sent.HasField("num") else sent.uuid
+
+
 def scored_point(found: edge.ScoredPoint) -> wire.ScoredPoint:
     """
     Return a hit as it is sent.
     """
     return wire.ScoredPoint(
-        id=wire.PointId(uuid=str(found.id)),
+        id=wire_id(found.id),
         score=found.score,
         payload=payload_to_grpc(found.payload or {}),
     )
@@ -190,7 +206,7 @@ def retrieved_point(found: edge.Record) -> wire.RetrievedPoint:
         }
         vectors = wire.VectorsOutput(vectors=wire.NamedVectorsOutput(vectors=dense))
     return wire.RetrievedPoint(
-        id=wire.PointId(uuid=str(found.id)),
+        id=wire_id(found.id),
         payload=payload_to_grpc(found.payload or {}),
         vectors=vectors,
     )
