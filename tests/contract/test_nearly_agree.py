@@ -59,8 +59,10 @@ async def candidates(
         index = QdrantIndex(place, settings=search, is_exact=is_exact)
         publish(store, corpus("other", 40), tenant="other")
         version = publish(store, corpus("mine", 250), tenant="mine")
-        for name in server.collections():
-            server.collection(name).optimize()
+        collection = server.collection(f"ctx__docs__{version.generation}")
+        collection.optimize()
+        for (replica,) in collection.shards:
+            assert replica.engine.info().indexed_vectors_count > 0
         scope = ReadScope("docs", version, readers_required=False, asked=Scope(tenant="mine"))
         dense: Found = []
         sparse: Found = []
