@@ -8,6 +8,7 @@ checked, and a record that does not hold raises `PayloadDamaged`, which readers 
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 
 from adapters.payload_keys import (
@@ -156,24 +157,31 @@ def decode_section(payload: Payload, revision: int = FOREVER) -> Section:
     span, text = _span(payload), checked_text(payload, TEXT)
     if len(text) != span.length:
         raise PayloadDamaged(TEXT)
+    text_sha256 = checked_text(payload, TEXT_SHA256)
+    if hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() != text_sha256:
+        raise PayloadDamaged(TEXT_SHA256)
+    chunk_keys = checked_texts(payload, CHUNK_KEYS) if CHUNK_KEYS in payload else ()
+    chunk_spans = _inside(span, _spans(payload, CHUNK_SPANS), CHUNK_SPANS)
+    if chunk_keys and len(chunk_keys) != len(chunk_spans):
+        raise PayloadDamaged(CHUNK_KEYS)
     return Section(
         key=checked_text(payload, KEY),
         provenance=provenance,
         span=span,
         ordinal=checked_integer(payload, ORDINAL),
         text=text,
-        text_sha256=checked_text(payload, TEXT_SHA256),
+        text_sha256=text_sha256,
         heading_path=checked_texts(payload, HEADING_PATH),
         title=checked_text(payload, TITLE),
         uri=checked_text(payload, URI),
         media_type=checked_text(payload, MEDIA_TYPE),
         language=checked_text(payload, LANGUAGE),
         first_chunk_ordinal=checked_integer(payload, FIRST_CHUNK_ORDINAL),
-        chunk_spans=_spans(payload, CHUNK_SPANS),
-        borders=_borders(payload),
-        blocks=_blocks(payload),
+        chunk_spans=chunk_spans,
+        borders=_borders(payload, span),
+        blocks=_blocks(payload, span),
         metadata=checked_metadata(payload.get(METADATA, {})),
-        chunk_keys=checked_texts(payload, CHUNK_KEYS) if CHUNK_KEYS in payload else (),
+        chunk_keys=chunk_keys,
     )
 
 
@@ -251,8 +259,16 @@ def _spans(payload: Payload, key: str) -> tuple[Span, ...]:
     )
 
 
-def _borders(payload: Payload) -> tuple[Border, ...]:
+def _inside(whole: Span, spans: tuple[Span, ...], key: str) -> tuple[Span, ...]:
+    if not all(whole.contains(span) for span in spans):
+        raise PayloadDamaged(key)
+    return spans
+
+
+def _borders(payload: Payload, whole: Span) -> tuple[Border, ...]:
     offsets = checked_integers(payload, BORDER_OFFSETS)
+    if not all(whole.start <= offset < whole.end for offset in offsets):
+        raise PayloadDamaged(BORDER_OFFSETS)
     kinds = checked_text(payload, BORDER_KINDS)
     try:
         return tuple(
@@ -262,8 +278,8 @@ def _borders(payload: Payload) -> tuple[Border, ...]:
         raise PayloadDamaged(BORDER_KINDS) from error
 
 
-def _blocks(payload: Payload) -> tuple[Block, ...]:
-    spans = _spans(payload, BLOCKS)
+def _blocks(payload: Payload, whole: Span) -> tuple[Block, ...]:
+    spans = _inside(whole, _spans(payload, BLOCKS), BLOCKS)
     if len(spans) % 2:
         raise PayloadDamaged(BLOCKS)
     return tuple(Block(span, lead) for span, lead in zip(spans[::2], spans[1::2], strict=True))

@@ -4,6 +4,7 @@ How the collections of an index are made on a Qdrant server.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -17,7 +18,6 @@ from adapters.qdrant_points import collection_of
 from adapters.searches import SPARSE
 from adapters.store import Manifest
 
-_LINKS = 16
 _INDEX_TYPES = {
     IndexKind.TENANT: wire.FieldTypeKeyword,
     IndexKind.KEYWORD: wire.FieldTypeKeyword,
@@ -26,19 +26,50 @@ _INDEX_TYPES = {
 }
 
 
+class Quantization(enum.Enum):
+    """
+    What vectors are searched by; the best candidates are compared again by the stored vectors.
+    """
+
+    NONE = "none"
+    SCALAR = "scalar"
+    BINARY = "binary"
+
+
 @dataclass(frozen=True, slots=True)
 class CollectionSettings:
     """
-    How collections are spread over a cluster.
+    How collections are spread over a cluster and kept there. They hold for collections made from
+    then on; None leaves a choice to the server.
 
     Attributes:
-        replicas: Copies of every shard; a write waits for all of them.
-        is_many_tenants: Whether vectors are linked inside each tenant only: for many small tenants.
+        replicas: Copies of every shard.
+        write_consistency: How many of them a write waits for; None waits for all.
+        hnsw_m: Links of each vector; 0 links vectors inside each tenant only.
+        hnsw_payload_m: Links of each vector inside its tenant.
+        hnsw_ef_construct: How many candidates are followed to find links.
+        quantization: Quantised vectors stay in memory.
+        vectors_on_disk: Whether stored vectors are read from disk.
+        payload_on_disk: Whether payloads are read from disk.
     """
 
     shards: int = 1
     replicas: int = 1
-    is_many_tenants: bool = False
+    write_consistency: int | None = None
+    hnsw_m: int | None = None
+    hnsw_payload_m: int | None = None
+    hnsw_ef_construct: int | None = None
+    quantization: Quantization = Quantization.NONE
+    vectors_on_disk: bool | None = None
+    payload_on_disk: bool | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= (self.write_consistency or self.replicas) <= self.replicas:
+            msg = f"a write cannot wait for {self.write_consistency} of {self.replicas} replicas"
+            raise ValueError(msg)
+        if self.hnsw_m == 0 and not self.hnsw_payload_m:
+            msg = "hnsw_m 0 needs hnsw_payload_m above 0, else no vector has any link"
+            raise ValueError(msg)
 
 
 class QdrantCollections:
@@ -58,7 +89,7 @@ class QdrantCollections:
         Make the ledger collection of an index.
         """
         name = ledger_collection(index)
-        self._create(name, {}, {}, None)
+        self._create(self._request(name))
         kinds = dict.fromkeys(INDEXED, IndexKind.KEYWORD) | {WRITER_UNTIL: IndexKind.INTEGER}
         self._create_indexes(name, kinds)
 
@@ -68,11 +99,16 @@ class QdrantCollections:
         """
         name = collection_of(index, manifest.generation)
         size = manifest.embedding.model.dimension
-        params = wire.VectorParams(size=size, distance=wire.Cosine)
+        params = wire.VectorParams(
+            size=size, distance=wire.Cosine, on_disk=self._settings.vectors_on_disk
+        )
         dense = dict.fromkeys(dense_names(manifest), params)
         sparse = {key: wire.SparseVectorParams(modifier=wire.Idf) for key in SPARSE.values()}
-        links = wire.HnswConfigDiff(m=0, payload_m=_LINKS)
-        self._create(name, dense, sparse, links if self._settings.is_many_tenants else None)
+        request = self._request(name)
+        request.vectors_config.params_map.CopyFrom(wire.VectorParamsMap(map=dense))
+        request.sparse_vectors_config.CopyFrom(wire.SparseVectorConfig(map=sparse))
+        _set_search(request, self._settings)
+        self._create(request)
         self._create_indexes(name, indexed_paths(manifest.fields))
 
     def names(self) -> list[str]:
@@ -83,33 +119,22 @@ class QdrantCollections:
         answer = self._client.grpc_collections.List(request, timeout=self._timeout)
         return sorted(entry.name for entry in answer.collections)
 
-    def _create(
-        self,
-        name: str,
-        dense: Mapping[str, wire.VectorParams],
-        sparse: Mapping[str, wire.SparseVectorParams],
-        links: wire.HnswConfigDiff | None,
-    ) -> None:
-        asked = wire.CollectionExistsRequest(collection_name=name)
-        collections = self._client.grpc_collections
-        if collections.CollectionExists(asked, timeout=self._timeout).result.exists:
-            return
+    def _request(self, name: str) -> wire.CreateCollection:
         settings = self._settings
-        request = wire.CreateCollection(
+        return wire.CreateCollection(
             collection_name=name,
             shard_number=settings.shards,
             replication_factor=settings.replicas,
-            # A head moves only when every replica has what it points to.
-            write_consistency_factor=settings.replicas,
-            hnsw_config=links,
+            # A head moves only when every replica that is waited for has what it points to.
+            write_consistency_factor=settings.write_consistency or settings.replicas,
+            on_disk_payload=settings.payload_on_disk,
         )
-        if dense:
-            request.vectors_config.CopyFrom(
-                wire.VectorsConfig(params_map=wire.VectorParamsMap(map=dense))
-            )
-        if sparse:
-            request.sparse_vectors_config.CopyFrom(wire.SparseVectorConfig(map=sparse))
-        collections.Create(request, timeout=self._timeout)
+
+    def _create(self, request: wire.CreateCollection) -> None:
+        asked = wire.CollectionExistsRequest(collection_name=request.collection_name)
+        collections = self._client.grpc_collections
+        if not collections.CollectionExists(asked, timeout=self._timeout).result.exists:
+            collections.Create(request, timeout=self._timeout)
 
     def _create_indexes(self, name: str, kinds: Mapping[str, IndexKind]) -> None:
         for path, kind in kinds.items():
@@ -126,3 +151,18 @@ class QdrantCollections:
                 field_index_params=params,
             )
             self._client.grpc_points.CreateFieldIndex(request, timeout=self._timeout)
+
+
+def _set_search(request: wire.CreateCollection, settings: CollectionSettings) -> None:
+    links = wire.HnswConfigDiff(
+        m=settings.hnsw_m,
+        payload_m=settings.hnsw_payload_m,
+        ef_construct=settings.hnsw_ef_construct,
+    )
+    if links.ListFields():
+        request.hnsw_config.CopyFrom(links)
+    quantized = request.quantization_config
+    if settings.quantization is Quantization.SCALAR:
+        quantized.scalar.CopyFrom(wire.ScalarQuantization(type=wire.Int8, always_ram=True))
+    elif settings.quantization is Quantization.BINARY:
+        quantized.binary.CopyFrom(wire.BinaryQuantization(always_ram=True))

@@ -6,15 +6,19 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 
+from qdrant_client import AsyncQdrantClient
 from qdrant_client import grpc as wire
 
+from adapters.calls import BreakerState, CallObserver
+from adapters.deadline import TimeLeft, seconds_left
 from adapters.index_names import is_index_name
 from adapters.ledger import ROW, Head, as_of, source_rows, state_of
+from adapters.payload_keys import KEY
 from adapters.payload_values import Payload
-from adapters.qdrant_connection import QdrantServer, TimeLeft, no_deadline, translated
+from adapters.qdrant_connection import QdrantServer, translated
 from adapters.qdrant_filter import qdrant_filter
 from adapters.qdrant_ledger import (
     LedgerView,
@@ -24,23 +28,34 @@ from adapters.qdrant_ledger import (
     payloads,
     read_bodies,
     read_view,
+    require_head,
 )
-from adapters.qdrant_points import PAGE, collection_of, query_batch, scored, scroll_points
+from adapters.qdrant_link import QdrantLink
+from adapters.qdrant_listings import listings_of
+from adapters.qdrant_points import PAGE, collection_of, scroll_points
+from adapters.qdrant_search import MAJORITY, SearchSettings, query_batch, scored
 from adapters.reads import PointReads
 from adapters.searches import PointQuery, ScoredPayload
-from adapters.store import Bm25Spec
+from adapters.store import Bm25Spec, IndexListing
 from assembler.errors import (
     ContextAssemblerError,
-    DeadlineExceeded,
+    IndexUnavailable,
     IndexUnknown,
+    IndexUnusable,
     VersionGone,
 )
-from assembler.filters import Filter
+from assembler.filters import AnyString, Condition, Filter
+from assembler.model import PointKind
 from assembler.ports import Clock, IndexState, SourceRow
 from assembler.scope import ReadScope
 
 HEAD_SECONDS = 1.0
 """How long a head that was read is served."""
+
+BELIEVED_SECONDS = 60.0
+"""How long a head that was there is missed, before it is believed to be gone."""
+
+DEFAULT_SEARCH = SearchSettings()
 
 _KEPT_HEADS = 10_000
 
@@ -63,23 +78,31 @@ class QdrantIndex(PointReads):
         server: QdrantServer,
         *,
         is_exact: bool | None = None,
+        settings: SearchSettings = DEFAULT_SEARCH,
         clock: Clock = time.monotonic,
         head_seconds: float = HEAD_SECONDS,
-        time_left: TimeLeft = no_deadline,
+        time_left: TimeLeft = seconds_left,
+        observer: CallObserver | None = None,
     ) -> None:
         super().__init__(is_exact=is_exact)
-        self._client = server.reader()
-        self._timeout_seconds = server.timeout_seconds
+        self._link = QdrantLink(server, observer=observer, time_left=time_left)
+        self._settings = settings
         self._clock = clock
         self._head_seconds = head_seconds
-        self._time_left = time_left
         self._heads: OrderedDict[tuple[str, str], _Known] = OrderedDict()
+
+    @property
+    def is_answering(self) -> bool:
+        """
+        Return whether the server answers, as far as is known.
+        """
+        return self._link.state is not BreakerState.OPEN
 
     async def close(self) -> None:
         """
         Close the connection.
         """
-        await self._client.close()
+        await self._link.close()
 
     async def resolve(self, index: str, tenant: str, *, refresh: bool = False) -> IndexState:
         """
@@ -102,6 +125,20 @@ class QdrantIndex(PointReads):
         rows = as_of(read_bodies(index, "row", ROW, stored), view.head.revision)
         return source_rows(rows, source_id)
 
+    async def listings(self, tenant: str) -> Sequence[IndexListing]:
+        """
+        Return every index that the tenant has published into, with the tenant's part.
+        """
+        with translated("", missing=IndexUnavailable("the list of indexes is not there")):
+            answer = await self._link.call(
+                "list_collections",
+                lambda client, timeout: client.grpc_collections.List(
+                    wire.ListCollectionsRequest(), timeout=timeout
+                ),
+            )
+        names = [entry.name for entry in answer.collections]
+        return await listings_of(tenant, names, self._read_ledger)
+
     async def _known(self, scope: ReadScope) -> tuple[Head, Bm25Spec]:
         # A head as new as the scope will do, however old: the request resolved it already.
         known = self._heads.get((scope.index, scope.tenant))
@@ -120,7 +157,10 @@ class QdrantIndex(PointReads):
         known = self._heads.get(key)
         if known is not None and now - known.read_at < at_most_seconds:
             return known.view
-        view = read_view(index, await self._read_ledger(index, of_view(tenant)))
+        stored = await self._read_ledger(index, of_view(tenant))
+        if known is not None and now - known.read_at < BELIEVED_SECONDS:
+            require_head(index, known.view, stored)
+        view = read_view(index, stored)
         self._heads[key] = _Known(view, now)
         self._heads.move_to_end(key)
         if len(self._heads) > _KEPT_HEADS:
@@ -130,65 +170,122 @@ class QdrantIndex(PointReads):
     async def _query(
         self, scope: ReadScope, queries: Sequence[PointQuery]
     ) -> Sequence[Sequence[ScoredPayload]]:
-        timeout = self._timeout()
-        collection = collection_of(scope.index, scope.version.generation)
-        request = query_batch(collection, queries, timeout)
-        gone = VersionGone(str(scope.version))
-        with translated(scope.index, missing=gone, time_left=self._time_left):
-            answer = await self._client.grpc_points.QueryBatch(request, timeout=timeout)
-        return scored(answer)
+        if not queries:
+            return []
+        collection = _collection(scope)
+
+        def send(client: AsyncQdrantClient, timeout: float) -> Awaitable[wire.QueryBatchResponse]:
+            request = query_batch(collection, queries, self._settings, timeout)
+            call: Awaitable[wire.QueryBatchResponse]
+            call = client.grpc_points.QueryBatch(request, timeout=timeout)
+            return call
+
+        try:
+            with translated(scope.index, missing=VersionGone(str(scope.version))):
+                answer = await self._link.call("query_batch", send)
+        except VersionGone as gone:
+            raise await self._why_gone(scope, gone) from gone
+        found = scored(answer, len(queries))
+        if not any(found):
+            await self._require_points(scope)
+        return found
 
     async def _scroll(
         self, scope: ReadScope, wanted: Filter, keys: tuple[str, ...] | None, page: int
     ) -> Sequence[Payload]:
-        return await self._pages(
-            scope.index,
-            collection_of(scope.index, scope.version.generation),
-            qdrant_filter(wanted),
-            keys,
-            page,
-            missing=VersionGone(str(scope.version)),
-        )
+        native, consistency = qdrant_filter(wanted), self._settings.read_consistency
+        try:
+            with translated(scope.index, missing=VersionGone(str(scope.version))):
+                return await self._pages(_collection(scope), native, keys, page, consistency)
+        except VersionGone as gone:
+            raise await self._why_gone(scope, gone) from gone
 
     async def _read_ledger(self, index: str, wanted: wire.Filter) -> Sequence[Payload]:
-        return await self._pages(
-            index,
-            ledger_collection(index),
-            wanted,
-            None,
-            PAGE,
-            missing=IndexUnknown(index),
-            by_majority=True,
-        )
+        with translated(index, missing=IndexUnknown(index)):
+            return await self._pages(ledger_collection(index), wanted, None, PAGE, MAJORITY)
 
     async def _pages(
         self,
-        index: str,
         collection: str,
         wanted: wire.Filter,
         keys: tuple[str, ...] | None,
         page: int,
-        *,
-        missing: ContextAssemblerError,
-        by_majority: bool = False,
+        consistency: wire.ReadConsistency | None,
     ) -> Sequence[Payload]:
         found: list[Payload] = []
         offset = None
-        with translated(index, missing=missing, time_left=self._time_left):
-            while True:
-                request = scroll_points(
-                    collection, wanted, keys, page, offset=offset, by_majority=by_majority
-                )
-                answer = await self._client.grpc_points.Scroll(request, timeout=self._timeout())
-                found.extend(payloads(answer.result))
-                if not answer.HasField("next_page_offset"):
-                    return found
-                offset = answer.next_page_offset
+        while True:
+            answer = await self._page(collection, wanted, keys, page, consistency, offset)
+            found.extend(payloads(answer.result))
+            if not answer.HasField("next_page_offset"):
+                return found
+            offset = answer.next_page_offset
 
-    def _timeout(self) -> float:
-        left = self._time_left()
-        if left is None:
-            return self._timeout_seconds
-        if left <= 0:
-            raise DeadlineExceeded("the deadline passed before Qdrant was asked")
-        return min(left, self._timeout_seconds)
+    async def _page(
+        self,
+        collection: str,
+        wanted: wire.Filter,
+        keys: tuple[str, ...] | None,
+        page: int,
+        consistency: wire.ReadConsistency | None,
+        offset: wire.PointId | None = None,
+    ) -> wire.ScrollResponse:
+        def send(client: AsyncQdrantClient, timeout: float) -> Awaitable[wire.ScrollResponse]:
+            request = scroll_points(
+                collection,
+                wanted,
+                keys,
+                page,
+                offset=offset,
+                consistency=consistency,
+                timeout_seconds=timeout,
+            )
+            call: Awaitable[wire.ScrollResponse]
+            call = client.grpc_points.Scroll(request, timeout=timeout)
+            return call
+
+        return await self._link.call("scroll", send)
+
+    async def _why_gone(self, scope: ReadScope, gone: VersionGone) -> ContextAssemblerError:
+        """
+        Return what a missing collection means: a generation that was removed, or one that was lost.
+        """
+        view = await self._view(scope.index, scope.tenant, 0.0)
+        generation = scope.version.generation
+        if generation not in view.manifests:
+            return gone
+        problem = (
+            f"the ledger names generation {generation}, but its collection is missing; restore it "
+            "from a snapshot, or publish into a new index"
+        )
+        return IndexUnusable(scope.index, problem)
+
+    async def _require_points(self, scope: ReadScope) -> None:
+        """
+        Refuse to take an empty collection for an answer: "nothing found" has to be true.
+        """
+        head, _ = await self._known(scope)
+        if head.chunks == 0:
+            return
+        chunk = Condition("kind", AnyString((PointKind.CHUNK.value,)))
+        stored = Filter(all_of=(chunk, scope.corpus_filter()))
+        consistency = self._settings.read_consistency
+        with translated(scope.index, missing=VersionGone(str(scope.version))):
+            answer = await self._page(
+                _collection(scope), qdrant_filter(stored), (KEY,), 1, consistency
+            )
+        if answer.result:
+            return
+        rows = await self._read_ledger(scope.index, of_record("row", scope.tenant))
+        bodies = as_of(read_bodies(scope.index, "row", ROW, rows), scope.version.revision)
+        expected = sum(row.chunks for row in bodies if row.to_rev > scope.version.revision)
+        if expected:
+            problem = (
+                f"the ledger counts {expected} chunks of index {scope.index!r}, the server holds "
+                "none: a replica may be recovering; publish the index again if this stays"
+            )
+            raise IndexUnavailable(problem, retry_seconds=2.0)
+
+
+def _collection(scope: ReadScope) -> str:
+    return collection_of(scope.index, scope.version.generation)

@@ -26,7 +26,7 @@ from adapters.ledger import (
 )
 from adapters.payload_values import Payload
 from adapters.store import LedgerRow, Manifest, RevisionSummary
-from assembler.errors import IndexUnknown
+from assembler.errors import IndexUnavailable, IndexUnknown
 
 RECORD = "record"
 TENANT = "tenant"
@@ -210,6 +210,19 @@ def read_view(index: str, stored: Sequence[Payload]) -> LedgerView:
         manifests={manifest.generation: manifest for manifest in manifests},
         newest=published[-1][1],
     )
+
+
+def require_head(index: str, known: LedgerView, stored: Sequence[Payload]) -> None:
+    """
+    Refuse to take a ledger that has lost the tenant's head for one that never had it.
+
+    Raises:
+        IndexUnavailable: The head was there, and is not.
+    """
+    has_head = any(payload.get(RECORD) == "head" for payload in stored)
+    if known.head.generation is not None and not has_head:
+        problem = f"the ledger of index {index!r} has lost a head; a replica may be recovering"
+        raise IndexUnavailable(problem, retry_seconds=2.0)
 
 
 def read_bodies(

@@ -30,6 +30,7 @@ from adapters.qdrant_ledger import (
     row_point,
 )
 from adapters.qdrant_points import PAGE, scroll_points
+from adapters.qdrant_search import MAJORITY
 from adapters.store import LedgerRow, Manifest, RevisionSummary, TenantLedger
 from assembler.errors import IndexUnknown
 
@@ -151,7 +152,9 @@ class QdrantLedgerWriter:
     def _scroll(self, wanted: wire.Filter) -> Iterator[Payload]:
         offset = None
         while True:
-            request = scroll_points(self._name, wanted, None, PAGE, offset=offset, by_majority=True)
+            request = scroll_points(
+                self._name, wanted, None, PAGE, offset=offset, consistency=MAJORITY
+            )
             answer = self._client.grpc_points.Scroll(request, timeout=self._timeout)
             yield from payloads(answer.result)
             if not answer.HasField("next_page_offset"):

@@ -1,23 +1,20 @@
 """
-Points and searches in the Qdrant server's own messages.
-
-The raw messages are used, not the client's models: converting a hundred hits to and from those
-would cost more than the search.
+Points in the Qdrant server's own messages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from qdrant_client import grpc as wire
 from qdrant_client.conversions.conversion import grpc_to_payload, payload_to_grpc
 
-from adapters.bm25 import SparseWeights
 from adapters.payload_keys import VECTOR_KEYS
 from adapters.payload_values import Payload
 from adapters.points import PointRecord
 from adapters.qdrant_filter import qdrant_filter
-from adapters.searches import DENSE, PointQuery, ScoredPayload
+from adapters.qdrant_search import MAJORITY, selected, whole_seconds
+from adapters.searches import DENSE
 from assembler.filters import Filter
 from assembler.model import PointKind
 from assembler.ports import Vector
@@ -34,57 +31,6 @@ def collection_of(index: str, generation: str) -> str:
     return f"ctx__{index}__{generation}"
 
 
-def query_batch(
-    collection: str, queries: Sequence[PointQuery], timeout_seconds: float
-) -> wire.QueryBatchPoints:
-    """
-    Return one request for a batch of searches.
-    """
-    filters: dict[int, wire.Filter] = {}
-    for query in queries:
-        for wanted in (query.wanted, query.corpus):
-            # Searches of one batch share their filters: each is translated once.
-            if wanted is not None and id(wanted) not in filters:
-                filters[id(wanted)] = qdrant_filter(wanted)
-    return wire.QueryBatchPoints(
-        collection_name=collection,
-        query_points=[_query(collection, query, filters) for query in queries],
-        timeout=_whole_seconds(timeout_seconds),
-    )
-
-
-def _query(
-    collection: str, query: PointQuery, filters: Mapping[int, wire.Filter]
-) -> wire.QueryPoints:
-    if isinstance(query.vector, SparseWeights):
-        sparse = wire.SparseVector(indices=query.vector.indices, values=query.vector.values)
-        nearest = wire.VectorInput(sparse=sparse)
-    else:
-        nearest = wire.VectorInput(dense=wire.DenseVector(data=query.vector))
-    params = wire.SearchParams(exact=query.is_exact)
-    if query.corpus is not None:
-        params.idf.corpus.CopyFrom(filters[id(query.corpus)])
-    return wire.QueryPoints(
-        collection_name=collection,
-        query=wire.Query(nearest=nearest),
-        using=query.using,
-        filter=filters[id(query.wanted)],
-        params=params,
-        limit=query.limit,
-        with_payload=_selected(query.keys),
-    )
-
-
-def scored(response: wire.QueryBatchResponse) -> list[list[ScoredPayload]]:
-    """
-    Return the results of a batch of searches.
-    """
-    return [
-        [ScoredPayload(point.score, grpc_to_payload(point.payload)) for point in batch.result]
-        for batch in response.result
-    ]
-
-
 def scroll_points(
     collection: str,
     wanted: wire.Filter,
@@ -93,7 +39,8 @@ def scroll_points(
     *,
     offset: wire.PointId | None = None,
     with_dense: bool = False,
-    by_majority: bool = False,
+    consistency: wire.ReadConsistency | None = None,
+    timeout_seconds: float | None = None,
 ) -> wire.ScrollPoints:
     """
     Return one request for a page of points.
@@ -105,18 +52,20 @@ def scroll_points(
         page: How many points.
         offset: Where the page before ended.
         with_dense: Whether the vectors of chunks are returned.
-        by_majority: Whether most replicas have to agree on the answer.
+        consistency: How many replicas have to agree on the answer; None asks any one.
+        timeout_seconds: How long the server may look; None leaves it to the server.
     """
     return wire.ScrollPoints(
         collection_name=collection,
         filter=wanted,
         offset=offset,
         limit=page,
-        with_payload=wire.WithPayloadSelector(enable=True) if keys is None else _selected(keys),
+        with_payload=wire.WithPayloadSelector(enable=True) if keys is None else selected(keys),
         with_vectors=wire.WithVectorsSelector(include=wire.VectorsSelector(names=[_CHUNK_VECTOR]))
         if with_dense
         else None,
-        read_consistency=wire.ReadConsistency(type=wire.Majority) if by_majority else None,
+        read_consistency=consistency,
+        timeout=None if timeout_seconds is None else whole_seconds(timeout_seconds),
     )
 
 
@@ -172,7 +121,7 @@ class QdrantPoints:
             collection_name=self._collection,
             filter=qdrant_filter(wanted),
             exact=True,
-            read_consistency=wire.ReadConsistency(type=wire.Majority),
+            read_consistency=MAJORITY,
         )
         return int(self._points().Count(request, timeout=self._timeout).result.count)
 
@@ -210,11 +159,3 @@ def _point(record: PointRecord) -> wire.PointStruct:
         payload=payload_to_grpc(dict(record.payload)),
         vectors=wire.Vectors(vectors=wire.NamedVectors(vectors=vectors)),
     )
-
-
-def _selected(keys: Sequence[str]) -> wire.WithPayloadSelector:
-    return wire.WithPayloadSelector(include=wire.PayloadIncludeSelector(fields=keys))
-
-
-def _whole_seconds(seconds: float) -> int:
-    return max(1, round(seconds))

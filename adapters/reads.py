@@ -44,6 +44,9 @@ Item = TypeVar("Item")
 EXACT_CHUNKS = 10_000
 """A part of up to so many chunks is searched exactly, unless the setting says otherwise."""
 
+DENIALS = ("damaged", "scope", "key")
+"""Why points that came back are dropped."""
+
 _PAGE = 256
 
 

@@ -115,6 +115,7 @@ def _misplaced(chunk: Chunk, section: Section | None) -> Note | None:
         there.content_sha256 == own.content_sha256
         and there.source_id == own.source_id
         and there.version == own.version
+        and there.fields == own.fields
     )
     whole = len(section.text) == section.span.length
     if same_text and whole and section.span.contains(chunk.span):

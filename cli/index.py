@@ -27,7 +27,7 @@ from assembler.model import FieldType
 from cli.options import TenantName
 from indexer.index import run_index
 from indexer.request import DEFAULT_SET, IndexRequest, Summary
-from server.bootstrap import make_store
+from server.backend import make_store
 from server.profiles import read_profiles
 from server.settings import Settings
 

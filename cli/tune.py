@@ -26,7 +26,8 @@ from evaluation.team_questions import StoredTexts, read_team_questions
 from evaluation.trials import Trials
 from evaluation.try_values import Asker
 from evaluation.weights import Weight, profiles_with
-from server.bootstrap import make_backend, make_embedder, make_reranker
+from server.backend import make_backend
+from server.bootstrap import make_embedder, make_reranker
 from server.profiles import add_profile, check_addition, read_profiles
 from server.settings import Settings
 

@@ -5,41 +5,36 @@ The composition root: settings to adapters to core to a running server.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import grpc
 from contextassembler.v1 import context_assembler_service_pb2 as service_pb
 from contextassembler.v1.context_assembler_service_pb2_grpc import (
     add_ContextAssemblerServiceServicer_to_server,
 )
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 from prometheus_client import CollectorRegistry, disable_created_metrics
 
 from adapters.cross_encoder import CrossEncoderReranker
-from adapters.edge_index import EdgeIndex
-from adapters.edge_store import EdgeStore
 from adapters.embedder import OnnxEmbedder
-from adapters.qdrant_connection import QdrantServer
-from adapters.qdrant_index import QdrantIndex
-from adapters.qdrant_store import QdrantStore
 from adapters.remembered_counts import RememberedTokenizers
 from adapters.remembered_queries import RememberedQueries
 from adapters.remote_embedder import RemoteEmbedder
 from adapters.remote_reranker import Dialect, RemoteReranker
-from adapters.store import IndexListing, IndexStore
 from adapters.token_counters import TokenizerFolder
 from assembler.assemble import ContextAssembler
 from assembler.ports import Embedder, Reranker
 from server.access import Access
 from server.admission import Admission
+from server.backend import Backend, make_backend
+from server.dependency_metrics import DeniedPoints, DependencyMetrics
 from server.interceptors import CallInterceptor
 from server.metrics import Metrics
 from server.profiles import read_profiles
+from server.readiness import Readiness
 from server.service import ContextAssemblerService, Parts
 from server.settings import Settings
 
@@ -49,20 +44,6 @@ if TYPE_CHECKING:
 DESCRIPTOR = service_pb.DESCRIPTOR.services_by_name["ContextAssemblerService"]
 READINESS = DESCRIPTOR.full_name
 LIVENESS = "liveness"
-QDRANT_GRPC_PORT = 6334
-
-Listings = Callable[[str], Sequence[IndexListing]]
-
-
-@dataclass(frozen=True, slots=True)
-class Backend:
-    """
-    The index side: one object behind both read ports, how to list, and how to end.
-    """
-
-    index: EdgeIndex | QdrantIndex
-    listings: Listings
-    close: Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +55,13 @@ class Service:
         server: Our service, health and reflection.
         health_server: Health alone, in plaintext, for probes.
         health: The state that both show.
+        readiness: What of that state says whether the service serves.
     """
 
     server: grpc.aio.Server
     health_server: grpc.aio.Server
     health: health.aio.HealthServicer
+    readiness: Readiness
     port: int
     health_port: int
     metrics: Metrics
@@ -95,7 +78,6 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         OSError: A port cannot be bound.
     """
     disable_created_metrics()  # type: ignore[no-untyped-call] # the library leaves it untyped
-    backend = make_backend(settings)
     counters = RememberedTokenizers(TokenizerFolder(settings.tokenizer_dir))
     embedder = RememberedQueries(make_embedder(settings))
     metrics = Metrics(
@@ -106,6 +88,13 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         tokenizers=counters.names(),
         inflight_limit=settings.inflight_limit,
     )
+    state = health.aio.HealthServicer()
+    readiness = Readiness(state, ("", READINESS))
+    calls = None
+    if settings.qdrant_url is not None:
+        calls = DependencyMetrics(metrics.registry, readiness.turned)
+    backend = make_backend(settings, calls)
+    metrics.registry.register(DeniedPoints(backend.index.denied))
     parts = Parts(
         assembler=ContextAssembler(
             catalog=backend.index,
@@ -134,7 +123,6 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
     )
     server = grpc.aio.server(interceptors=[interceptor], options=_options(settings))
     health_server = grpc.aio.server()
-    state = health.aio.HealthServicer()
     add_ContextAssemblerServiceServicer_to_server(ContextAssemblerService(parts), server)
     for one in (server, health_server):
         health_pb2_grpc.add_HealthServicer_to_server(state, one)
@@ -144,46 +132,12 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         server=server,
         health_server=health_server,
         health=state,
+        readiness=readiness,
         port=server.add_insecure_port(f"{settings.host}:{settings.port}"),
         health_port=health_server.add_insecure_port(f"{settings.host}:{settings.health_port}"),
         metrics=metrics,
         backend=backend,
     )
-
-
-def make_backend(settings: Settings) -> Backend:
-    """
-    Return the embedded engine, or the Qdrant server where one is named.
-    """
-    if settings.qdrant_url is None:
-        edge = EdgeIndex(settings.data_dir)
-        return Backend(edge, EdgeStore(settings.data_dir).listings, edge.close)
-    place = qdrant_server(settings)
-    index = QdrantIndex(place)
-    return Backend(index, QdrantStore(place).listings, index.close)
-
-
-def qdrant_server(settings: Settings) -> QdrantServer:
-    """
-    Return the address that `qdrant_url` names.
-    """
-    url, key = urlsplit(settings.qdrant_url or ""), settings.qdrant_api_key
-    return QdrantServer(
-        host=url.hostname or "",
-        grpc_port=url.port or QDRANT_GRPC_PORT,
-        api_key=key.get_secret_value() if key else None,
-        is_tls=url.scheme == "https",
-        timeout_seconds=settings.qdrant_timeout_seconds,
-    )
-
-
-def make_store(settings: Settings) -> IndexStore:
-    """
-    Return where indexes are written: the same place that they are served from.
-    """
-    if settings.qdrant_url is None:
-        return EdgeStore(settings.data_dir)
-    return QdrantStore(qdrant_server(settings))
 
 
 def make_embedder(settings: Settings) -> Embedder:
@@ -227,7 +181,3 @@ def _options(settings: Settings) -> list[tuple[str, Any]]:
         ("grpc.max_connection_age_ms", round(1000 * settings.max_connection_age_seconds)),
         ("grpc.max_connection_age_grace_ms", round(1000 * settings.default_deadline_seconds)),
     ]
-
-
-SERVING = health_pb2.HealthCheckResponse.SERVING
-NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 from google.protobuf.message import DecodeError
 
+from adapters.deadline import DEADLINE
 from adapters.trace import TRACEPARENT
 from assembler.errors import DeadlineExceeded, Overloaded, RequestUndecodable
 from server.admission import Admission
@@ -113,6 +114,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         if deadline <= 0:
             self._metrics.rejected.labels("deadline_too_short").inc()
             raise DeadlineExceeded("the deadline had passed on arrival")
+        DEADLINE.set(time.monotonic() + deadline)
         request = _decoded(handler, raw)
         arrived, is_placed = time.perf_counter(), False
         try:

@@ -11,9 +11,10 @@ from collections.abc import Callable
 
 from prometheus_client import start_http_server
 
-from server.bootstrap import LIVENESS, READINESS, SERVING, Service, build
+from server.bootstrap import LIVENESS, Service, build
 from server.logs import make_logger
 from server.loop_gaps import watch_loop
+from server.readiness import SERVING
 from server.settings import Settings
 
 
@@ -45,8 +46,7 @@ async def serve(
     await service.health.set(LIVENESS, SERVING)
     await service.health_server.start()
     await service.server.start()
-    for name in ("", READINESS):
-        await service.health.set(name, SERVING)
+    await service.readiness.start()
     logger.info(
         "serving",
         port=service.port,

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from assembler.report import AssembledContext, Disposition, Stage
+from assembler.report import AssembledContext, Disposition, Note, Stage
 from server.cache_metrics import CacheCollector, CacheRequests
 
 STAGE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
@@ -167,6 +167,12 @@ class Metrics:
             ("disposition",),
             registry=registry,
         )
+        self.notes = Counter(
+            f"{PREFIX}candidate_notes_total",
+            "What else was noted of candidates; any number of notes each.",
+            ("note",),
+            registry=registry,
+        )
         self.sources = Histogram(
             f"{PREFIX}context_sources",
             "Distinct sources of each context.",
@@ -193,6 +199,8 @@ class Metrics:
             self.stage.labels(stage.value)
         for disposition in Disposition:
             self.dispositions.labels(disposition.value)
+        for note in Note:
+            self.notes.labels(note.value)
         for outcome in OUTCOMES:
             self.responses.labels(outcome)
         for reason in REJECTIONS:
@@ -224,6 +232,8 @@ class Metrics:
         self.candidates.inc(len(context.candidates))
         for one in context.candidates:
             self.dispositions.labels(one.disposition.value).inc()
+            for note in one.notes:
+                self.notes.labels(note.value).inc()
         self.responses.labels(outcome_of(context)).inc()
         self.sources.observe(
             len({source.version for passage in context.passages for source in passage.sources})

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -43,7 +43,7 @@ class Parts:
     What the servicer calls.
 
     Attributes:
-        listings: Returns the indexes of a tenant; blocking.
+        listings: Returns the indexes of a tenant.
         record: Told every finished context, for the metrics.
     """
 
@@ -51,7 +51,7 @@ class Parts:
     catalog: IndexCatalog
     index: ChunkIndex
     counters: TokenCounters
-    listings: Callable[[str], Sequence[IndexListing]]
+    listings: Callable[[str], Awaitable[Sequence[IndexListing]]]
     record: Callable[[AssembledContext], None]
     access: Access
     settings: Settings
@@ -139,7 +139,7 @@ class ContextAssemblerService(ContextAssemblerServiceServicer):
         parts.access.check(context.invocation_metadata(), [request.tenant])
         if parts.settings.require_tenant and not request.tenant:
             raise InvalidRequest("tenant", "is required by this deployment")
-        found = await asyncio.to_thread(parts.listings, request.tenant)
+        found = await parts.listings(request.tenant)
         named = sorted(found, key=lambda listing: listing.name)
         return service_pb.ListIndexesResponse(
             indexes=[to_index(one) for one in named if one.ledger.revision]

@@ -6,19 +6,19 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from server.cpus import usable_cpus
+from server.qdrant_settings import QdrantSettings, require_url
 
 INFLIGHT_PER_CPU = 4
 MOST_THREADS = 4
 GENEROUS_MESSAGE_BYTES = 16 * 1024 * 1024
 
 
-class Settings(BaseSettings):
+class Settings(QdrantSettings):
     """
     Everything that can be configured; a wrong value fails the start with every problem named.
     """
@@ -41,15 +41,6 @@ class Settings(BaseSettings):
 
     data_dir: Path = Path("var/data")
     """Folder of the embedded engine: one folder per index."""
-
-    qdrant_url: str | None = None
-    """`http(s)://host:6334` of a Qdrant server or cluster; absent: the embedded engine."""
-
-    qdrant_api_key: SecretStr | None = None
-    """API key of the Qdrant server."""
-
-    qdrant_timeout_seconds: float = Field(default=5.0, gt=0)
-    """Longest time of one call to the Qdrant server."""
 
     model_dir: Path = Path("var/models/all-minilm-l6-v2")
     """Folder of the exported embedding model."""
@@ -174,15 +165,10 @@ class Settings(BaseSettings):
         """
         return self.max_inflight or INFLIGHT_PER_CPU * self.cpus
 
-    @field_validator("qdrant_url", "reranker_url")
+    @field_validator("reranker_url")
     @classmethod
-    def _url_has_a_host(cls, url: str | None) -> str | None:
-        if url is not None:
-            parts = urlsplit(url)
-            if parts.scheme not in ("http", "https") or not parts.hostname:
-                msg = "must read http(s)://host[:port], qdrant_url with the grpc port"
-                raise ValueError(msg)
-        return url
+    def _reranker_url_has_a_host(cls, url: str | None) -> str | None:
+        return require_url(url, "http(s)://host[:port]")
 
     @model_validator(mode="after")
     def _embedder_is_complete(self) -> Settings:

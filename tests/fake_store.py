@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from adapters.bm25 import Bm25Encoder, SparseWeights
 from adapters.store import (
     ChunkPoint,
     LedgerRow,
@@ -31,7 +33,7 @@ class Stored:
     """
 
     provenance: Provenance
-    words: tuple[str, ...]
+    weights: SparseWeights
     chunk: ChunkPoint | None = None
     section: Section | None = None
     section_vector: Vector | None = None
@@ -178,13 +180,19 @@ class FakePublication:
         Write points.
         """
         target = self._opened()
+        encoder = Bm25Encoder(target.bm25)
         new = [
-            Stored(point.chunk.provenance, _words(point.bm25_text), chunk=point) for point in chunks
+            Stored(
+                point.chunk.provenance,
+                encoder.document(point.bm25_text, point.language, PointKind.CHUNK),
+                chunk=point,
+            )
+            for point in chunks
         ]
         new.extend(
             Stored(
                 point.section.provenance,
-                _words(point.bm25_text),
+                encoder.document(point.bm25_text, point.section.language, PointKind.SECTION),
                 section=point.section,
                 section_vector=point.vector if target.section_vectors else None,
             )
@@ -268,20 +276,21 @@ class FakePublication:
             )
 
 
-def bm25_scores(text: str, corpus: Sequence[Stored]) -> dict[int, float]:
+def bm25_scores(query: SparseWeights, corpus: Sequence[Stored]) -> dict[int, float]:
     """
     Return the scores above 0 by position in the corpus.
     """
-    average = sum(len(point.words) for point in corpus) / (len(corpus) or 1) or 1.0
+    holders = Counter(index for point in corpus for index in point.weights.indices)
+    points = sum(not point.weights.is_empty for point in corpus)
+    asked = {
+        index: value * math.log(1 + (points - holders[index] + 0.5) / (holders[index] + 0.5))
+        for index, value in zip(query.indices, query.values, strict=True)
+    }
     scores: dict[int, float] = {}
-    for word in dict.fromkeys(_words(text)):
-        holders = [at for at, point in enumerate(corpus) if word in point.words]
-        idf = math.log(1 + (len(corpus) - len(holders) + 0.5) / (len(holders) + 0.5))
-        for at in holders:
-            words = corpus[at].words
-            count = words.count(word)
-            length = 0.25 + 0.75 * len(words) / average
-            scores[at] = scores.get(at, 0.0) + idf * count * 2.2 / (count + 1.2 * length)
+    for at, point in enumerate(corpus):
+        for index, value in zip(point.weights.indices, point.weights.values, strict=True):
+            if index in asked:
+                scores[at] = scores.get(at, 0.0) + asked[index] * value
     return scores
 
 
@@ -322,7 +331,3 @@ def latest(points: Iterable[Stored]) -> list[Stored]:
         if known is None or known.provenance.from_rev < point.provenance.from_rev:
             kept[point.key] = point
     return list(kept.values())
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(word.casefold() for word in WORD.findall(text) if word[0].isalnum())

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from adapters.bm25 import bm25_language
+from adapters.bm25 import Bm25Encoder, bm25_language
 from adapters.store import EmbeddingSpec, IndexListing, Publication
 from assembler.errors import (
     IndexUnavailable,
@@ -174,7 +174,7 @@ class FakeIndex:
     """
     An index in memory: `IndexStore`, `IndexCatalog` and `ChunkIndex` in one.
 
-    Its scores are BM25 over plain words and cosines; they need not equal an engine's.
+    Its scores are an engine's: cosines, and BM25 with document frequencies of the tenant's part.
     """
 
     def __init__(self) -> None:
@@ -257,16 +257,22 @@ class FakeIndex:
         Return the results of a batch of BM25 searches.
         """
         results: list[list[Hit] | list[SectionHit]] = []
+        if searches:
+            self._stored(scope)
+        found = self._published(scope.index)
+        ledger = found.parts.get(scope.tenant, Part()).ledger
         for search in searches:
             corpus = self._passing(scope, search.kind, scope.corpus_filter())
-            scores = bm25_scores(search.text, corpus)
+            encoder = Bm25Encoder(found.manifests[scope.version.generation].bm25)
+            languages = [search.language] if search.language else [r.language for r in ledger.rows]
+            scores = bm25_scores(encoder.query(search.text, languages), corpus)
             visible = set(map(_identity, self._searched(scope, search)))
-            found = [
+            scored = [
                 (score, corpus[at])
                 for at, score in scores.items()
                 if _identity(corpus[at]) in visible
             ]
-            results.append(found_hits(first(found, search.limit), search.kind))
+            results.append(found_hits(first(scored, search.limit), search.kind))
         return results
 
     async def search_vectors(

@@ -120,6 +120,13 @@ ALERTS = [
         "Dispositions do not sum to the candidates.",
     ),
     alert(
+        "IndexNotAnswering",
+        'max by (instance) (context_assembler_dependency_breaker_state{state="open"}) > 0\n',
+        "1m",
+        "page",
+        "A pod refuses calls, since its Qdrant server does not answer.",
+    ),
+    alert(
         "Saturated",
         "max by (instance) (\n"
         "  context_assembler_inflight_requests / context_assembler_inflight_requests_limit\n"

@@ -1,28 +1,41 @@
 """
 The backends that the contract suites run against.
+
+With `QDRANT_URL` set, the Qdrant server there stands for the one of `tests/qdrant_server`. Its
+collections named `ctx__…` are deleted.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import pytest
+from qdrant_client import grpc as wire
 
 from adapters.edge_index import EdgeIndex
 from adapters.edge_store import EdgeStore
+from adapters.qdrant_collections import CollectionSettings
 from adapters.qdrant_connection import QdrantServer
 from adapters.qdrant_index import QdrantIndex
 from adapters.qdrant_store import QdrantStore
 from adapters.store import IndexStore
 from assembler.ports import ChunkIndex, IndexCatalog
+from server.backend import qdrant_server
+from server.settings import Settings
 from tests.fakes import FakeIndex
+from tests.qdrant_server.process import ServerProcess
 from tests.qdrant_server.server import TestServer
 
 KINDS = ("fake", "edge", "qdrant")
+URL = os.environ.get("QDRANT_URL")
+
+EmptyQdrant: TypeAlias = Callable[[], QdrantServer]
+"""Removes every index of a Qdrant server, and returns its address."""
 
 
 class Reading(IndexCatalog, ChunkIndex, Protocol):
@@ -42,10 +55,32 @@ class Backend:
     reading: Reading
 
 
+@pytest.fixture(scope="session")
+def qdrant() -> Iterator[EmptyQdrant]:
+    if URL is not None:
+        place = qdrant_server(Settings(qdrant_url=URL))
+        yield lambda: _emptied(place)
+        return
+    with ServerProcess() as process:
+        yield lambda: _emptied(QdrantServer("127.0.0.1", grpc_port=process.port))
+
+
+def _emptied(place: QdrantServer) -> QdrantServer:
+    client = place.writer()
+    collections = client.grpc_collections
+    for entry in collections.List(wire.ListCollectionsRequest()).collections:
+        if entry.name.startswith("ctx__"):
+            collections.Delete(wire.DeleteCollection(collection_name=entry.name))
+    client.close()
+    return place
+
+
 @asynccontextmanager
-async def opened(kind: str, folder: Path) -> AsyncIterator[Backend]:
+async def opened(
+    kind: str, folder: Path, qdrant: EmptyQdrant, *, shards: int = 1
+) -> AsyncIterator[Backend]:
     """
-    Run one backend, empty.
+    Run one backend, empty, with exact searches.
     """
     if kind == "fake":
         fake = FakeIndex()
@@ -55,18 +90,19 @@ async def opened(kind: str, folder: Path) -> AsyncIterator[Backend]:
         yield Backend(kind, EdgeStore(folder), index)
         await index.close()
     else:
-        with TestServer() as server:
-            address = QdrantServer("127.0.0.1", grpc_port=server.port)
-            store = QdrantStore(address)
-            reader = QdrantIndex(address, is_exact=True, head_seconds=0.0)
-            yield Backend(kind, store, reader)
-            await reader.close()
-            store.close()
+        place = qdrant()
+        store = QdrantStore(place, settings=CollectionSettings(shards=shards))
+        reader = QdrantIndex(place, is_exact=True, head_seconds=0.0)
+        yield Backend(kind, store, reader)
+        await reader.close()
+        store.close()
 
 
 @pytest.fixture(params=KINDS)
-async def backend(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Backend]:
-    async with opened(request.param, tmp_path) as running:
+async def backend(
+    request: pytest.FixtureRequest, tmp_path: Path, qdrant: EmptyQdrant
+) -> AsyncIterator[Backend]:
+    async with opened(request.param, tmp_path, qdrant) as running:
         yield running
 
 

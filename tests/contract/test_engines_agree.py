@@ -1,5 +1,6 @@
 """
-The embedded engine and the server give the same answers, and all filters mean the same everywhere.
+The fake, the embedded engine and the server give the same answers, and all filters mean the same
+everywhere.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from assembler.filters import (
 )
 from assembler.model import FieldType, Hit, PointKind, SectionHit
 from assembler.ports import DenseSearch, SparseSearch
-from tests.contract.conftest import Backend, opened
+from tests.contract.conftest import KINDS, Backend, EmptyQdrant, opened
 from tests.contract.corpus import DIMENSION, Source, hits_of, publish, read_scope
 from tests.fakes import hash_vector
 from tests.qdrant_server.translation import edge_filter as served_filter
@@ -43,17 +44,15 @@ REQUESTS = 240
 
 
 @pytest.fixture
-async def both(tmp_path: Path) -> AsyncIterator[list[Backend]]:
+async def all_three(tmp_path: Path, qdrant: EmptyQdrant) -> AsyncIterator[list[Backend]]:
     async with AsyncExitStack() as stack:
-        yield [
-            await stack.enter_async_context(opened(kind, tmp_path)) for kind in ("edge", "qdrant")
-        ]
+        yield [await stack.enter_async_context(opened(kind, tmp_path, qdrant)) for kind in KINDS]
 
 
-async def test_random_requests_are_answered_alike(both: list[Backend]) -> None:
+async def test_random_requests_are_answered_alike(all_three: list[Backend]) -> None:
     rng = random.Random(7)
     sources = [_source(rng, number) for number in range(60)]
-    for backend in both:
+    for backend in all_three:
         publish(backend.store, sources[:40])
         publish(backend.store, sources[40:], tenant="t")
         publish(backend.store, sources[40:50])
@@ -66,11 +65,12 @@ async def test_random_requests_are_answered_alike(both: list[Backend]) -> None:
             "principals": rng.choice([None, ("ann",), ("bob", "ann")]),
             "filter": rng.choice([Filter(), _random_filter(rng), _random_filter(rng)]),
         }
-        answers = [await _answers(backend, text, limit, asked) for backend in both]
+        answers = [await _answers(backend, text, limit, asked) for backend in all_three]
         keys, scores = zip(*answers, strict=True)
-        assert keys[0] == keys[1]
-        for one, other in zip(*scores, strict=True):
+        assert keys[0] == keys[1] == keys[2]
+        for one, other, third in zip(*scores, strict=True):
             assert one == pytest.approx(other, abs=1e-4)
+            assert one == pytest.approx(third, abs=1e-4)
 
 
 async def _answers(

@@ -80,7 +80,7 @@ async def test_a_search_is_one_call(
 ) -> None:
     version = publish(store, [CATS])
     await index.resolve("docs", "")
-    server.calls.clear()
+    server.forget()
 
     scope = ReadScope("docs", version, readers_required=False, asked=Scope())
     await index.search_text(scope, [SparseSearch("cats", kind, 5) for kind in PointKind])

@@ -14,6 +14,7 @@ import yaml
 from prometheus_client import CollectorRegistry
 
 from server.bootstrap import DESCRIPTOR, READINESS
+from server.dependency_metrics import DeniedPoints, DependencyMetrics
 from server.metrics import Metrics
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +27,7 @@ HISTOGRAM_SUFFIXES = ("_bucket", "_sum", "_count")
 
 def code_metrics() -> Metrics:
     methods = [(READINESS, method.name) for method in DESCRIPTOR.methods]
-    return Metrics(
+    made = Metrics(
         CollectorRegistry(),
         version="0",
         methods=methods,
@@ -34,6 +35,9 @@ def code_metrics() -> Metrics:
         inflight_limit=1,
         caches={"query_embedding": lambda: (0, 0), "token_count": lambda: (0, 0)},
     )
+    DependencyMetrics(made.registry)
+    made.registry.register(DeniedPoints({}))
+    return made
 
 
 def metrics() -> dict[str, tuple[str, set[str]]]:
@@ -41,11 +45,10 @@ def metrics() -> dict[str, tuple[str, set[str]]]:
     Return type and labels of every metric of the code, by name.
     """
     found = {}
-    for collector in code_metrics().registry._collector_to_names:
-        for metric in collector.collect():
-            name = metric.name + ("_total" if metric.type == "counter" else "")
-            labels = {label for sample in metric.samples for label in sample.labels}
-            found[name] = (metric.type, labels - {"le"})
+    for metric in code_metrics().registry.collect():
+        name = metric.name + ("_total" if metric.type == "counter" else "")
+        labels = {label for sample in metric.samples for label in sample.labels}
+        found[name] = (metric.type, labels - {"le"})
     return found
 
 

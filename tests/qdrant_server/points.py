@@ -5,7 +5,7 @@ The calls that write and read points.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeVar
 
 import grpc
 import qdrant_edge as edge
@@ -13,20 +13,11 @@ from google.protobuf.message import Message
 from qdrant_client import grpc as wire
 from qdrant_client.conversions.conversion import grpc_to_payload
 
+from tests.qdrant_server.collection import Collection
 from tests.qdrant_server.fields import Refused
-from tests.qdrant_server.translation import (
-    edge_filter,
-    edge_point,
-    edge_query,
-    edge_selector,
-    retrieved_point,
-    scored_point,
-)
+from tests.qdrant_server.translation import edge_filter, retrieved_point, scored_point, wire_id
 
 Answer = TypeVar("Answer")
-AnyUpdate: TypeAlias = (
-    wire.UpsertPoints | wire.SetPayloadPoints | wire.DeletePoints | wire.CreateFieldIndexCollection
-)
 
 _SCHEMAS = {
     wire.FieldTypeKeyword: edge.PayloadSchemaType.Keyword,
@@ -35,14 +26,21 @@ _SCHEMAS = {
 }
 
 
-class ServedShards(Protocol):
+class Served(Protocol):
     """
     What the calls need of the server.
+
+    Attributes:
+        emptied: Names of collections whose reads are answered with no points.
+        is_terse: Whether searches are answered with no results at all.
     """
 
-    def shard(self, name: str) -> edge.EdgeShard:
+    emptied: list[str]
+    is_terse: bool
+
+    def collection(self, name: str) -> Collection:
         """
-        Return the engine's shard of a collection.
+        Return a collection.
         """
         ...
 
@@ -56,49 +54,43 @@ class ServedShards(Protocol):
 
 
 class PointsServicer(wire.PointsServicer):
-    def __init__(self, server: ServedShards) -> None:
+    def __init__(self, server: Served) -> None:
         self._server = server
 
     def CreateFieldIndex(
         self, request: wire.CreateFieldIndexCollection, context: grpc.ServicerContext
     ) -> wire.PointsOperationResponse:
-        schema: edge.PayloadSchemaType | edge.KeywordIndexParams = _SCHEMAS[request.field_type]
-        if request.field_index_params.keyword_index_params.is_tenant:
-            schema = edge.KeywordIndexParams(is_tenant=True)
-        operation = edge.UpdateOperation.create_field_index(request.field_name, schema)
-        return self._update("CreateFieldIndex", request, context, lambda: operation)
+        def write(collection: Collection) -> None:
+            schema: edge.PayloadSchemaType | edge.KeywordIndexParams = _SCHEMAS[request.field_type]
+            if request.field_index_params.keyword_index_params.is_tenant:
+                schema = edge.KeywordIndexParams(is_tenant=True)
+            collection.change(
+                lambda _: edge.UpdateOperation.create_field_index(request.field_name, schema)
+            )
+
+        return self._write("CreateFieldIndex", request, context, write)
 
     def Upsert(
         self, request: wire.UpsertPoints, context: grpc.ServicerContext
     ) -> wire.PointsOperationResponse:
-        is_insert = request.update_mode == wire.InsertOnly
-        return self._update(
-            "Upsert",
-            request,
-            context,
-            lambda: edge.UpdateOperation.upsert_points(
-                [edge_point(point) for point in request.points],
-                update_mode=edge.UpdateMode.InsertOnly if is_insert else None,
-            ),
-        )
+        return self._write("Upsert", request, context, lambda found: found.upsert(request))
 
     def SetPayload(
         self, request: wire.SetPayloadPoints, context: grpc.ServicerContext
     ) -> wire.PointsOperationResponse:
-        payload = grpc_to_payload(request.payload)
-        return self._update(
-            "SetPayload",
-            request,
-            context,
-            lambda: edge.UpdateOperation.set_payload_by_filter(
-                edge_filter(request.points_selector.filter), payload
-            ),
-        )
+        def write(collection: Collection) -> None:
+            payload = grpc_to_payload(request.payload)
+            wanted = request.points_selector.filter
+            collection.change(
+                lambda _: edge.UpdateOperation.set_payload_by_filter(edge_filter(wanted), payload)
+            )
+
+        return self._write("SetPayload", request, context, write)
 
     def Delete(
         self, request: wire.DeletePoints, context: grpc.ServicerContext
     ) -> wire.PointsOperationResponse:
-        def operation() -> edge.UpdateOperation:
+        def change(_: int) -> edge.UpdateOperation:
             if request.points.HasField("filter"):
                 return edge.UpdateOperation.delete_points_by_filter(
                     edge_filter(request.points.filter)
@@ -106,34 +98,27 @@ class PointsServicer(wire.PointsServicer):
             ids: list[edge.PointId] = [point.uuid for point in request.points.points.ids]
             return edge.UpdateOperation.delete_points(ids)
 
-        return self._update("Delete", request, context, operation)
+        return self._write("Delete", request, context, lambda found: found.change(change))
 
     def Scroll(
         self, request: wire.ScrollPoints, context: grpc.ServicerContext
     ) -> wire.ScrollResponse:
         def do() -> wire.ScrollResponse:
-            names = list(request.with_vectors.include.names)
-            records, following = self._server.shard(request.collection_name).scroll(
-                edge.ScrollRequest(
-                    offset=request.offset.uuid if request.HasField("offset") else None,
-                    limit=request.limit if request.HasField("limit") else 10,
-                    filter=edge_filter(request.filter),
-                    with_payload=edge_selector(request.with_payload),
-                    with_vector=names or False,
-                )
-            )
+            collection = self._server.collection(request.collection_name)
+            if request.collection_name in self._server.emptied:
+                return wire.ScrollResponse()
+            limit = request.limit if request.HasField("limit") else 10
+            records, following = collection.scroll(request, limit)
             return wire.ScrollResponse(
                 result=[retrieved_point(record) for record in records],
-                next_page_offset=wire.PointId(uuid=str(following)) if following else None,
+                next_page_offset=None if following is None else wire_id(following),
             )
 
         return self._server.answer("Scroll", request, context, do)
 
     def Count(self, request: wire.CountPoints, context: grpc.ServicerContext) -> wire.CountResponse:
         def do() -> wire.CountResponse:
-            count = self._server.shard(request.collection_name).count(
-                edge.CountRequest(exact=request.exact, filter=edge_filter(request.filter))
-            )
+            count = self._server.collection(request.collection_name).count(request)
             return wire.CountResponse(result=wire.CountResult(count=count))
 
         return self._server.answer("Count", request, context, do)
@@ -146,8 +131,15 @@ class PointsServicer(wire.PointsServicer):
                 raise Refused(
                     grpc.StatusCode.INVALID_ARGUMENT, "one batch request names one collection"
                 )
-            batches = self._server.shard(request.collection_name).query_batch(
-                edge.QueryBatchRequest([edge_query(query) for query in request.query_points])
+            collection = self._server.collection(request.collection_name)
+            if self._server.is_terse:
+                return wire.QueryBatchResponse()
+            is_emptied = request.collection_name in self._server.emptied
+            queries = request.query_points
+            batches = (
+                [[] for _ in queries]
+                if is_emptied
+                else collection.query(queries, request.read_consistency)
             )
             return wire.QueryBatchResponse(
                 result=[
@@ -158,17 +150,20 @@ class PointsServicer(wire.PointsServicer):
 
         return self._server.answer("QueryBatch", request, context, do)
 
-    def _update(
+    def _write(
         self,
         call: str,
-        request: AnyUpdate,
+        request: wire.UpsertPoints
+        | wire.SetPayloadPoints
+        | wire.DeletePoints
+        | wire.CreateFieldIndexCollection,
         context: grpc.ServicerContext,
-        operation: Callable[[], edge.UpdateOperation],
+        write: Callable[[Collection], None],
     ) -> wire.PointsOperationResponse:
         def do() -> wire.PointsOperationResponse:
             if not request.wait:
                 raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "a write that is not waited for")
-            self._server.shard(request.collection_name).update(operation())
+            write(self._server.collection(request.collection_name))
             return wire.PointsOperationResponse(
                 result=wire.UpdateResult(status=wire.UpdateStatus.Completed)
             )

@@ -1,15 +1,17 @@
 """
-A Qdrant server in the test process: its own protocol in front of the real engine.
+A Qdrant server for tests: its own protocol in front of the real engine.
 
-One embedded shard stands for a collection. It has the calls and fields that the adapters use, and
-refuses all others, so that nothing is tested that a real server would not be asked.
+It has the calls and fields that the adapters use, and refuses all others, so that nothing is tested
+that a real server would not be asked. `ServerProcess` runs it in a process of its own.
 """
 
 from __future__ import annotations
 
+import random
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from concurrent import futures
 from pathlib import Path
@@ -21,12 +23,14 @@ import qdrant_edge as edge
 from google.protobuf.message import Message
 from qdrant_client import grpc as wire
 
+from tests.qdrant_server.collection import Collection
 from tests.qdrant_server.fields import Refused, require_implemented
 from tests.qdrant_server.points import PointsServicer
 
 Answer = TypeVar("Answer")
 
-_UNUSED = "unused"
+# Making an index waits for the disk, 50 ms each; where there is one in memory, that is gone.
+_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108
 
 
 class TestServer:
@@ -34,27 +38,55 @@ class TestServer:
     A running server; leave its block to stop it and remove its files.
 
     Attributes:
-        refuse: When set, every call is answered with this status: for tests of failures.
+        refuse: When set, every call is answered with this status.
+        fail: Statuses that the next calls of a name are answered with.
+        delay_seconds: How long every call takes at least.
+        emptied: Names of collections whose reads are answered with no points.
+        is_terse: Whether searches are answered with no results at all.
         calls: The names of the calls so far.
+        requests: What was asked, for each call of `calls`.
     """
 
     __test__ = False
 
-    def __init__(self, api_key: str | None = None) -> None:
+    def __init__(
+        self,
+        api_key: str | None = None,
+        *,
+        folder: Path | None = None,
+        port: int = 0,
+        credentials: grpc.ServerCredentials | None = None,
+        indexing_kilobytes: int | None = None,
+    ) -> None:
+        """
+        Open the collections that the folder holds, and a port.
+
+        Args:
+            api_key: What every call has to bring.
+            folder: Kept when the server stops; None takes one that is removed then.
+            port: 0 takes a free one.
+            credentials: For TLS.
+            indexing_kilobytes: From which size of vectors on the engine links them.
+        """
         self._api_key = api_key
-        self._folder = Path(tempfile.mkdtemp(prefix="qdrant-"))
-        self._shards: dict[str, edge.EdgeShard] = {}
+        self._is_kept = folder is not None
+        self._folder = folder or Path(tempfile.mkdtemp(prefix="qdrant-", dir=_MEMORY))
+        self._credentials = credentials
+        self._indexing_kilobytes = indexing_kilobytes
+        self._draw = random.Random(5)
         self._lock = threading.Lock()
-        self._server = grpc.server(futures.ThreadPoolExecutor(max_workers=4))
+        self._collections = {
+            path.name: Collection.load(path, self._draw) for path in sorted(self._folder.iterdir())
+        }
         self.refuse: grpc.StatusCode | None = None
+        self.fail: dict[str, list[grpc.StatusCode]] = {}
+        self.delay_seconds = 0.0
+        self.emptied: list[str] = []
+        self.is_terse = False
         self.calls: list[str] = []
-        wire.add_PointsServicer_to_server(  # type: ignore[no-untyped-call]
-            PointsServicer(self), self._server
-        )
-        wire.add_CollectionsServicer_to_server(  # type: ignore[no-untyped-call]
-            _Collections(self), self._server
-        )
-        self.port = self._server.add_insecure_port("127.0.0.1:0")
+        self.requests: list[Message] = []
+        self.port = port
+        self._server = self._listen()
 
     def __enter__(self) -> Self:
         self._server.start()
@@ -66,52 +98,85 @@ class TestServer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.delay_seconds = 0.0
         self._server.stop(grace=None).wait()
-        for shard in self._shards.values():
-            shard.close()
-        shutil.rmtree(self._folder)
+        for collection in self._collections.values():
+            collection.close()
+        if not self._is_kept:
+            shutil.rmtree(self._folder)
+
+    def drop_connections(self) -> None:
+        """
+        Cut every connection, with what is under way, and accept new ones.
+        """
+        self._server.stop(grace=None).wait()
+        self._server = self._listen()
+        self._server.start()
 
     def collections(self) -> list[str]:
         """
         Return the names of all collections.
         """
-        return sorted(self._shards)
+        return sorted(self._collections)
 
-    def shard(self, name: str) -> edge.EdgeShard:
+    def collection(self, name: str) -> Collection:
         """
-        Return the engine's shard of a collection.
+        Return a collection.
         """
-        if name not in self._shards:
+        if name not in self._collections:
             raise Refused(
                 grpc.StatusCode.NOT_FOUND, f"Not found: Collection `{name}` doesn't exist!"
             )
-        return self._shards[name]
+        return self._collections[name]
+
+    def shard(self, name: str) -> edge.EdgeShard:
+        """
+        Return the engine's shard of a collection that has one.
+        """
+        ((replica,),) = self.collection(name).shards
+        return replica.engine
 
     def create(self, request: wire.CreateCollection) -> None:
         """
         Make a collection.
         """
         name = request.collection_name
-        if name in self._shards:
+        if name in self._collections:
             raise Refused(grpc.StatusCode.ALREADY_EXISTS, f"Collection `{name}` already exists!")
-        path = self._folder / name
-        path.mkdir()
-        sparse = request.sparse_vectors_config.map
-        config = edge.EdgeConfig(
-            vectors={
-                key: edge.EdgeVectorParams(params.size, edge.Distance.Cosine)
-                for key, params in request.vectors_config.params_map.map.items()
-            },
-            # The engine wants at least one vector name; the server does not.
-            sparse_vectors={
-                key: edge.EdgeSparseVectorParams(
-                    modifier=edge.Modifier.Idf if params.modifier == wire.Idf else None
-                )
-                for key, params in sparse.items()
-            }
-            or {_UNUSED: edge.EdgeSparseVectorParams()},
-        )
-        self._shards[name] = edge.EdgeShard.create(str(path), config)
+        folder = self._folder / name
+        folder.mkdir()
+        self._collections[name] = Collection(folder, request, self._draw, self._indexing_kilobytes)
+
+    def hide(self, name: str) -> Callable[[], None]:
+        """
+        Deny that a collection is there, until what is returned is called.
+        """
+        hidden = self._collections.pop(name)
+        return lambda: self._collections.update({name: hidden})
+
+    def lose(self, name: str) -> None:
+        """
+        Lose a collection, with its files.
+        """
+        self._collections.pop(name).close()
+        shutil.rmtree(self._folder / name)
+
+    def reset(self) -> None:
+        """
+        Lose everything, and behave.
+        """
+        for name in self.collections():
+            self.lose(name)
+        self.refuse, self.fail, self.delay_seconds = None, {}, 0.0
+        self.emptied, self.is_terse = [], False
+        self.forget()
+
+    def forget(self) -> None:
+        """
+        Forget the calls so far.
+        """
+        self.calls.clear()
+        self.requests.clear()
 
     def answer(
         self, call: str, request: Message, context: grpc.ServicerContext, do: Callable[[], Answer]
@@ -121,21 +186,45 @@ class TestServer:
         """
         with self._lock:
             self.calls.append(call)
+            self.requests.append(request)
+            failing = self.fail.get(call)
+            failure = failing.pop(0) if failing else self.refuse
+        until = time.monotonic() + self.delay_seconds
+        while time.monotonic() < until and self.delay_seconds and context.is_active():
+            time.sleep(0.01)
         try:
-            self._admit(request, context)
-            return do()
+            self._admit(request, context, failure)
+            with self._lock:
+                return do()
         except Refused as refused:
             context.abort(refused.code, refused.details)
         except Exception as error:  # noqa: BLE001  the engine raises nothing narrower
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
         raise AssertionError
 
-    def _admit(self, request: Message, context: grpc.ServicerContext) -> None:
-        if self.refuse is not None:
-            raise Refused(self.refuse, "refused by the test")
+    def _admit(
+        self, request: Message, context: grpc.ServicerContext, failure: grpc.StatusCode | None
+    ) -> None:
+        if failure is not None:
+            raise Refused(failure, "refused by the test")
         if self._api_key and ("api-key", self._api_key) not in context.invocation_metadata():
             raise Refused(grpc.StatusCode.UNAUTHENTICATED, "Must provide an API key")
         require_implemented(request)
+
+    def _listen(self) -> grpc.Server:
+        server = grpc.server(futures.ThreadPoolExecutor(max_workers=32))
+        wire.add_PointsServicer_to_server(  # type: ignore[no-untyped-call]
+            PointsServicer(self), server
+        )
+        wire.add_CollectionsServicer_to_server(  # type: ignore[no-untyped-call]
+            _Collections(self), server
+        )
+        where = f"127.0.0.1:{self.port}"
+        if self._credentials is None:
+            self.port = server.add_insecure_port(where)
+        else:
+            self.port = server.add_secure_port(where, self._credentials)
+        return server
 
 
 class _Collections(wire.CollectionsServicer):
@@ -170,3 +259,14 @@ class _Collections(wire.CollectionsServicer):
             return wire.CollectionOperationResponse(result=True)
 
         return self._server.answer("Create", request, context, do)
+
+    def Delete(
+        self, request: wire.DeleteCollection, context: grpc.ServicerContext
+    ) -> wire.CollectionOperationResponse:
+        def do() -> wire.CollectionOperationResponse:
+            known = request.collection_name in self._server.collections()
+            if known:
+                self._server.lose(request.collection_name)
+            return wire.CollectionOperationResponse(result=known)
+
+        return self._server.answer("Delete", request, context, do)

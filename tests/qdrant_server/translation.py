@@ -14,6 +14,8 @@ from qdrant_client.conversions.conversion import grpc_to_payload, payload_to_grp
 
 from tests.qdrant_server.fields import Refused
 
+_UNUSED = "unused"
+
 
 def edge_filter(sent: wire.Filter) -> edge.Filter:
     """
@@ -76,9 +78,53 @@ def edge_point(sent: wire.PointStruct) -> edge.Point:
     return edge.Point(sent.id.uuid, vectors, grpc_to_payload(sent.payload))
 
 
-def edge_query(sent: wire.QueryPoints) -> edge.QueryRequest:
+def edge_config(sent: wire.CreateCollection, indexing_kilobytes: int | None) -> edge.EdgeConfig:
     """
-    Return the engine's search.
+    Return the engine's configuration; vectors get links from so many kilobytes on.
+    """
+    links = sent.hnsw_config
+    hnsw = edge.HnswIndexConfig(
+        m=links.m if links.HasField("m") else 16,
+        ef_construct=links.ef_construct if links.HasField("ef_construct") else 100,
+        full_scan_threshold=10_000 if indexing_kilobytes is None else indexing_kilobytes,
+        payload_m=links.payload_m if links.HasField("payload_m") else None,
+    )
+    return edge.EdgeConfig(
+        vectors={
+            key: edge.EdgeVectorParams(params.size, edge.Distance.Cosine, on_disk=params.on_disk)
+            for key, params in sent.vectors_config.params_map.map.items()
+        },
+        # The engine wants at least one vector name; the server does not.
+        sparse_vectors={
+            key: edge.EdgeSparseVectorParams(
+                modifier=edge.Modifier.Idf if params.modifier == wire.Idf else None
+            )
+            for key, params in sent.sparse_vectors_config.map.items()
+        }
+        or {_UNUSED: edge.EdgeSparseVectorParams()},
+        hnsw_config=hnsw,
+        quantization_config=_quantization(sent.quantization_config),
+        on_disk_payload=sent.on_disk_payload if sent.HasField("on_disk_payload") else None,
+        optimizers=edge.EdgeOptimizersConfig(indexing_threshold=indexing_kilobytes),
+    )
+
+
+def _quantization(
+    sent: wire.QuantizationConfig,
+) -> edge.ScalarQuantizationConfig | edge.BinaryQuantizationConfig | None:
+    kind = sent.WhichOneof("quantization")
+    if kind == "scalar":
+        return edge.ScalarQuantizationConfig(
+            edge.ScalarType.Int8, always_ram=sent.scalar.always_ram
+        )
+    if kind == "binary":
+        return edge.BinaryQuantizationConfig(always_ram=sent.binary.always_ram)
+    return None
+
+
+def edge_query(sent: wire.QueryPoints, limit: int) -> edge.QueryRequest:
+    """
+    Return the engine's search for so many points.
     """
     nearest = sent.query.nearest
     vector: edge.NamedVector
@@ -90,11 +136,24 @@ def edge_query(sent: wire.QueryPoints) -> edge.QueryRequest:
     if sent.params.HasField("idf"):
         idf = edge.IdfParams(edge_filter(sent.params.idf.corpus))
     return edge.QueryRequest(
-        limit=sent.limit,
+        limit=limit,
         query=edge.Query.Nearest(vector, using=sent.using),
         filter=edge_filter(sent.filter),
         with_payload=edge_selector(sent.with_payload),
-        params=edge.SearchParams(exact=sent.params.exact, idf=idf),
+        params=edge.SearchParams(
+            hnsw_ef=sent.params.hnsw_ef if sent.params.HasField("hnsw_ef") else None,
+            exact=sent.params.exact,
+            quantization=_rescoring(sent.params.quantization),
+            idf=idf,
+        ),
+    )
+
+
+def _rescoring(sent: wire.QuantizationSearchParams) -> edge.QuantizationSearchParams:
+    return edge.QuantizationSearchParams(
+        ignore=sent.ignore,
+        rescore=sent.rescore if sent.HasField("rescore") else None,
+        oversampling=sent.oversampling if sent.HasField("oversampling") else None,
     )
 
 
@@ -107,12 +166,28 @@ def edge_selector(sent: wire.WithPayloadSelector) -> bool | list[str]:
     return sent.enable
 
 
+def wire_id(point_id: edge.PointId) -> wire.PointId:
+    """
+    Return a point's id as it is sent: a number, or a UUID.
+    """
+    if isinstance(point_id, int):
+        return wire.PointId(num=point_id)
+    return wire.PointId(uuid=str(point_id))
+
+
+def edge_id(sent: wire.PointId) -> edge.PointId:
+    """
+    Return the engine's id.
+    """
+    return sent.num if sent.HasField("num") else sent.uuid
+
+
 def scored_point(found: edge.ScoredPoint) -> wire.ScoredPoint:
     """
     Return a hit as it is sent.
     """
     return wire.ScoredPoint(
-        id=wire.PointId(uuid=str(found.id)),
+        id=wire_id(found.id),
         score=found.score,
         payload=payload_to_grpc(found.payload or {}),
     )
@@ -131,7 +206,7 @@ def retrieved_point(found: edge.Record) -> wire.RetrievedPoint:
         }
         vectors = wire.VectorsOutput(vectors=wire.NamedVectorsOutput(vectors=dense))
     return wire.RetrievedPoint(
-        id=wire.PointId(uuid=str(found.id)),
+        id=wire_id(found.id),
         payload=payload_to_grpc(found.payload or {}),
         vectors=vectors,
     )

@@ -445,7 +445,7 @@ async def test_sections_beyond_the_first_read_are_read_when_duplicates_leave_roo
     small.write(**{f"copy{n}__txt": same for n in range(12)}, other__txt="Refunds: other rule.\n")
     small.index()
 
-    context = await small.ask("Refunds tickets", limit=60, fill=Fill.FULL)
+    context = await small.ask("Tickets month everybody", limit=60, fill=Fill.FULL)
 
     assert "other rule" in context.context
     assert len(context.passages[0].sources) == 12

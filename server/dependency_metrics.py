@@ -1,0 +1,128 @@
+"""
+What is measured of calls to the Qdrant server, and of points that were not to be trusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.core import CounterMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from adapters.calls import BreakerState
+from adapters.qdrant_link import OPERATIONS
+from adapters.reads import DENIALS
+from server.metrics import CODES, OTHER, PREFIX, STAGE_SECONDS
+
+QDRANT = "qdrant"
+
+
+class DependencyMetrics:
+    """
+    The `CallObserver` of the Qdrant server.
+    """
+
+    def __init__(
+        self, registry: CollectorRegistry, turned: Callable[[BreakerState], None] | None = None
+    ) -> None:
+        """
+        Create every series.
+
+        Args:
+            registry: Where they are registered.
+            turned: Told every new state of the breaker, too.
+        """
+        self._turned = turned
+        self._seconds = Histogram(
+            f"{PREFIX}dependency_request_duration_seconds",
+            "Time of calls to what the service depends on.",
+            ("dependency", "operation"),
+            buckets=STAGE_SECONDS,
+            registry=registry,
+        )
+        self._requests = Counter(
+            f"{PREFIX}dependency_requests_total",
+            "Calls to what the service depends on, by status code.",
+            ("dependency", "operation", "code"),
+            registry=registry,
+        )
+        self._retries = Counter(
+            f"{PREFIX}dependency_retries_total",
+            "Calls sent again, since they found nobody.",
+            ("dependency",),
+            registry=registry,
+        )
+        self._refused = Counter(
+            f"{PREFIX}dependency_refused_total",
+            "Calls not sent, since the dependency has not been answering.",
+            ("dependency",),
+            registry=registry,
+        )
+        self._state = Gauge(
+            f"{PREFIX}dependency_breaker_state",
+            "1 for the state that the breaker has, 0 for the others.",
+            ("dependency", "state"),
+            registry=registry,
+        )
+        for operation in OPERATIONS:
+            self._seconds.labels(QDRANT, operation)
+            for code in CODES:
+                self._requests.labels(QDRANT, operation, code)
+        self._retries.labels(QDRANT)
+        self._refused.labels(QDRANT)
+        self._show(BreakerState.CLOSED)
+
+    def ended(self, operation: str, code: str, seconds: float) -> None:
+        """
+        Count a call.
+        """
+        self._seconds.labels(QDRANT, operation).observe(seconds)
+        self._requests.labels(QDRANT, operation, code if code in CODES else OTHER).inc()
+
+    def retried(self) -> None:
+        """
+        Count a call that is sent again.
+        """
+        self._retries.labels(QDRANT).inc()
+
+    def refused(self) -> None:
+        """
+        Count a call that was not sent.
+        """
+        self._refused.labels(QDRANT).inc()
+
+    def turned(self, state: BreakerState) -> None:
+        """
+        Show the breaker's state.
+        """
+        self._show(state)
+        if self._turned is not None:
+            self._turned(state)
+
+    def _show(self, state: BreakerState) -> None:
+        for one in BreakerState:
+            self._state.labels(QDRANT, one.value).set(one is state)
+
+
+class DeniedPoints(Collector):
+    """
+    Shows how many stored points were dropped, by reason.
+    """
+
+    def __init__(self, denied: Mapping[str, int]) -> None:
+        self._denied = denied
+
+    def collect(self) -> Iterable[Metric]:
+        """
+        Return the counter as it is.
+        """
+        family = CounterMetricFamily(
+            f"{PREFIX}denied_points",
+            "Stored points that were dropped when they came back: damaged, out of scope, not asked "
+            "for.",
+            labels=("reason",),
+        )
+        for reason in DENIALS:
+            family.add_metric((reason,), self._denied.get(reason, 0))
+        yield family

@@ -1,0 +1,148 @@
+"""
+The part of the configuration that is about a Qdrant server; docs/qdrant.md explains the choices.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, PositiveInt, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from adapters.qdrant_collections import Quantization
+
+
+def require_url(url: str | None, form: str) -> str | None:
+    """
+    Return the URL, where it has a scheme and a host.
+
+    Raises:
+        ValueError: It has not; the message says which form it has to have.
+    """
+    if url is not None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            msg = f"must read {form}"
+            raise ValueError(msg)
+    return url
+
+
+class QdrantSettings(BaseSettings):
+    """
+    How a Qdrant server or cluster is reached, read and written.
+    """
+
+    model_config = SettingsConfigDict(frozen=True, use_attribute_docstrings=True)
+
+    qdrant_url: str | None = None
+    """`http(s)://host:6334` of a Qdrant server or cluster; absent: the embedded engine."""
+
+    qdrant_api_key: SecretStr | None = None
+    """API key of the Qdrant server."""
+
+    qdrant_ca_file: Path | None = None
+    """PEM file of the authorities that may have signed the server's certificate; absent: those that
+    the gRPC library brings."""
+
+    qdrant_client_cert_file: Path | None = None
+    """PEM file of this service's own certificate, where the server asks for one."""
+
+    qdrant_client_key_file: Path | None = None
+    """PEM file of the key of that certificate."""
+
+    qdrant_timeout_seconds: float = Field(default=5.0, gt=0)
+    """Longest time of one read from the Qdrant server; a request's deadline makes it shorter."""
+
+    qdrant_write_timeout_seconds: float = Field(default=60.0, gt=0)
+    """Longest time of one write, on all replicas that it waits for."""
+
+    qdrant_retries: int = Field(default=2, ge=0, le=5)
+    """How often a read that found nobody is sent again."""
+
+    qdrant_read_consistency: PositiveInt | Literal["majority", "quorum", "all"] | None = None
+    """How many replicas have to agree on what is read: a number, or a word of Qdrant's; absent: any
+    one is asked. Heads are always read by majority."""
+
+    qdrant_shards: int = Field(default=1, ge=1)
+    """Shards of collections made from now on."""
+
+    qdrant_replicas: int = Field(default=1, ge=1)
+    """Copies of every shard of collections made from now on."""
+
+    qdrant_write_consistency: int | None = Field(default=None, ge=1)
+    """How many replicas a write waits for; absent: all of them."""
+
+    qdrant_hnsw_m: int | None = Field(default=None, ge=0, le=512)
+    """Links of each vector; 0, with `qdrant_hnsw_payload_m`, links vectors inside each tenant only:
+    for many small tenants."""
+
+    qdrant_hnsw_payload_m: int | None = Field(default=None, ge=0, le=512)
+    """Links of each vector inside its tenant."""
+
+    qdrant_hnsw_ef_construct: int | None = Field(default=None, ge=4)
+    """How many candidates are followed to find a vector's links."""
+
+    qdrant_hnsw_ef: int | None = Field(default=None, ge=1)
+    """How many candidates a search follows."""
+
+    qdrant_quantization: Quantization = Quantization.NONE
+    """What vectors are searched by: as they are (`none`), as 8-bit integers (`scalar`), or as
+    single bits (`binary`), each compared again by the stored vectors."""
+
+    qdrant_oversampling: float | None = Field(default=None, ge=1)
+    """How many times more candidates are compared again where vectors are quantised."""
+
+    qdrant_vectors_on_disk: bool | None = None
+    """Whether stored vectors are read from disk; absent: as the server is set up."""
+
+    qdrant_payload_on_disk: bool | None = None
+    """Whether payloads are read from disk; absent: as the server is set up."""
+
+    @field_validator("qdrant_url")
+    @classmethod
+    def _qdrant_url_has_a_host(cls, url: str | None) -> str | None:
+        return require_url(url, "http(s)://host[:port], with the gRPC port")
+
+    @model_validator(mode="after")
+    def _tls_is_complete(self) -> QdrantSettings:
+        files = (self.qdrant_ca_file, self.qdrant_client_cert_file, self.qdrant_client_key_file)
+        if any(files) and urlsplit(self.qdrant_url or "").scheme != "https":
+            msg = "qdrant_ca_file and the client's files need a qdrant_url of https"
+            raise ValueError(msg)
+        if (self.qdrant_client_cert_file is None) != (self.qdrant_client_key_file is None):
+            msg = "qdrant_client_cert_file and qdrant_client_key_file are given together"
+            raise ValueError(msg)
+        for path in filter(None, files):
+            if not path.is_file():
+                msg = f"{path} is no file; name a PEM file"
+                raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _reads_see_what_was_published(self) -> QdrantSettings:
+        replicas = self.qdrant_replicas
+        writes = self.qdrant_write_consistency or replicas
+        if writes > replicas:
+            msg = f"qdrant_write_consistency is {writes}, there are {replicas} qdrant_replicas"
+            raise ValueError(msg)
+        if writes < replicas and (
+            writes <= replicas // 2 or self.qdrant_read_consistency != "majority"
+        ):
+            msg = (
+                "qdrant_write_consistency below qdrant_replicas has to be more than half of them, "
+                "with qdrant_read_consistency majority: other reads could miss what was published"
+            )
+            raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _vectors_have_links(self) -> QdrantSettings:
+        if self.qdrant_hnsw_m == 0 and not self.qdrant_hnsw_payload_m:
+            msg = "qdrant_hnsw_m 0 needs qdrant_hnsw_payload_m above 0, else no vector has a link"
+            raise ValueError(msg)
+        if self.qdrant_oversampling and self.qdrant_quantization is Quantization.NONE:
+            msg = "qdrant_oversampling has no use without qdrant_quantization"
+            raise ValueError(msg)
+        return self
