@@ -19,6 +19,7 @@ Our error tree:
   x IndexUnusable
   x CredentialsInvalid
   x TenantDenied
+  x PrincipalsDenied
   x Unavailable
     + IndexUnavailable
     + EmbedderUnavailable
@@ -246,6 +247,12 @@ class CredentialsInvalid(ContextAssemblerError):
 class TenantDenied(ContextAssemblerError):
     """
     The credentials do not name the tenant, whether it exists or not.
+    """
+
+
+class PrincipalsDenied(ContextAssemblerError):
+    """
+    The credentials may not say on whose behalf they ask.
     """
 
 

@@ -34,11 +34,13 @@ from adapters.token_counters import TokenizerFolder
 from assembler.assemble import ContextAssembler
 from assembler.ports import Embedder, Reranker
 from server.access import Access
+from server.denials import Denials
 from server.interceptors import CallInterceptor
 from server.metrics import Metrics
 from server.profiles import read_profiles
 from server.service import ContextAssemblerService, Parts
 from server.settings import Settings
+from server.tls import TlsFiles, server_credentials
 
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
@@ -79,6 +81,8 @@ class Service:
     port: int
     health_port: int
     metrics: Metrics
+    access: Access
+    denials: Denials
     backend: Backend
 
 
@@ -89,6 +93,8 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
     Raises:
         ContextAssemblerError: A model or tokenizer cannot be loaded; the message says what to do.
         ProfilesInvalid: The file of profiles is not what it has to be.
+        CallersInvalid: The file of callers is not.
+        TlsInvalid: A TLS file cannot be used.
         OSError: A port cannot be bound.
     """
     disable_created_metrics()  # type: ignore[no-untyped-call] # the library leaves it untyped
@@ -116,10 +122,10 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         counters=counters,
         listings=backend.listings,
         record=metrics.record,
-        access=Access.from_file(settings.api_keys_file),
         settings=settings,
     )
-    interceptor = CallInterceptor(settings=settings, metrics=metrics, logger=logger)
+    access = Access(settings.api_keys_file, metrics, logger)
+    interceptor = CallInterceptor(settings=settings, access=access, metrics=metrics, logger=logger)
     server = grpc.aio.server(interceptors=[interceptor], options=_options(settings))
     health_server = grpc.aio.server()
     state = health.aio.HealthServicer()
@@ -132,11 +138,27 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         server=server,
         health_server=health_server,
         health=state,
-        port=server.add_insecure_port(f"{settings.host}:{settings.port}"),
+        port=_bound(server, settings, logger),
         health_port=health_server.add_insecure_port(f"{settings.host}:{settings.health_port}"),
         metrics=metrics,
+        access=access,
+        denials=Denials(backend.index.denied_in, metrics, logger),
         backend=backend,
     )
+
+
+def _bound(server: grpc.aio.Server, settings: Settings, logger: FilteringBoundLogger) -> int:
+    """
+    Return the port that the server is bound to, with TLS where its files are named.
+    """
+    address = f"{settings.host}:{settings.port}"
+    certificate, key = settings.tls_certificate_file, settings.tls_key_file
+    if certificate is None or key is None:
+        if settings.api_keys_file is not None:
+            logger.warning("keys arrive in plaintext unless something before this port has TLS")
+        return server.add_insecure_port(address)
+    files = TlsFiles(certificate, key, settings.tls_client_ca_file)
+    return server.add_secure_port(address, server_credentials(files, logger))
 
 
 def make_backend(settings: Settings) -> Backend:

@@ -1,5 +1,6 @@
 """
-What happens around every call: admission, request id, deadline, errors, metrics, one log line.
+What happens around every call: who calls, admission, request id, deadline, errors, metrics, and one
+log line.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from google.protobuf.message import DecodeError
 
 from adapters.trace import TRACEPARENT
 from assembler.errors import DeadlineExceeded, Overloaded, RequestUndecodable
+from server.access import CALLER, Access
 from server.metrics import Metrics
 from server.settings import Settings
 from server.status import status_of
@@ -40,9 +42,15 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     """
 
     def __init__(
-        self, *, settings: Settings, metrics: Metrics, logger: FilteringBoundLogger
+        self,
+        *,
+        settings: Settings,
+        access: Access,
+        metrics: Metrics,
+        logger: FilteringBoundLogger,
     ) -> None:
         self._settings = settings
+        self._access = access
         self._metrics = metrics
         self._logger = logger
         self._inflight = 0
@@ -78,7 +86,11 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self._metrics.started.labels(*labels).inc()
         code = grpc.StatusCode.OK
         error: BaseException | None = None
+        caller = ""
         try:
+            known = self._access.caller_of(context.invocation_metadata(), context.auth_context())
+            CALLER.set(known)
+            caller = known.name
             reply = await self._admitted(handler, raw, context)
             context.set_trailing_metadata(((REQUEST_ID, request_id),))
         except asyncio.CancelledError:
@@ -96,7 +108,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             seconds = time.perf_counter() - started
             self._metrics.handled.labels(*labels, code.name).inc()
             self._metrics.handling.labels(*labels).observe(seconds)
-            self._log(method, request_id, code, seconds, error)
+            self._log(method, request_id, caller, code, seconds, error)
         trailers = ((STATUS_DETAILS, status.SerializeToString()), (REQUEST_ID, request_id))
         await context.abort(code, status.message, trailers)
         return None
@@ -128,6 +140,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self,
         method: str,
         request_id: str,
+        caller: str,
         code: grpc.StatusCode,
         seconds: float,
         error: BaseException | None,
@@ -135,6 +148,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         facts: dict[str, Any] = {
             "method": method,
             "request_id": request_id,
+            "caller": caller,
             "code": code.name,
             "seconds": round(seconds, 6),
         }

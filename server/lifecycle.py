@@ -43,6 +43,9 @@ async def serve(
     await service.server.start()
     for name in ("", READINESS):
         await service.health.set(name, SERVING)
+    watching = [
+        asyncio.create_task(watch()) for watch in (service.access.watch, service.denials.watch)
+    ]
     logger.info(
         "serving",
         port=service.port,
@@ -54,10 +57,13 @@ async def serve(
     try:
         await stopping.wait()
     finally:
+        for task in watching:
+            task.cancel()
         logger.info("draining", seconds=settings.drain_seconds)
         await service.health.enter_graceful_shutdown()
         await service.server.stop(settings.drain_seconds)
         await service.health_server.stop(0)
+        service.denials.report()
         await service.backend.close()
         scraped.shutdown()
         scraped.server_close()

@@ -23,6 +23,10 @@ RATIOS = (0.1, 0.25, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.975, 0.99, 1.0)
 SMALL_COUNTS = (0.0, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0)
 OTHER = "_OTHER"
 OUTCOMES = ("complete", "trimmed", "empty", "degraded")
+RELOADS = ("changed", "refused")
+DENIALS = ("damaged", "scope", "key")
+"""Why a point that a read returned is dropped, as adapters count it."""
+
 REJECTIONS = ("overload", "deadline_too_short", "invalid")
 CODES = (
     *("OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND"),
@@ -151,6 +155,23 @@ class Metrics:
             buckets=SMALL_COUNTS,
             registry=registry,
         )
+        self.denied = Counter(
+            f"{PREFIX}denied_points_total",
+            "Points that came back from an index and were dropped by the check after the read.",
+            ("reason",),
+            registry=registry,
+        )
+        self.callers_reloads = Counter(
+            f"{PREFIX}callers_reloads_total",
+            "Changes of the file of callers: taken over, or refused as broken.",
+            ("outcome",),
+            registry=registry,
+        )
+        self.callers_stale = Gauge(
+            f"{PREFIX}callers_stale",
+            "1 while the file of callers is broken and an earlier one serves.",
+            registry=registry,
+        )
         self.build = Gauge(
             f"{PREFIX}build_info", "Always 1.", ("version", "python_version"), registry=registry
         )
@@ -172,6 +193,10 @@ class Metrics:
             self.responses.labels(outcome)
         for reason in REJECTIONS:
             self.rejected.labels(reason)
+        for reason in DENIALS:
+            self.denied.labels(reason)
+        for outcome in RELOADS:
+            self.callers_reloads.labels(outcome)
         for tokenizer in (*self._tokenizers, OTHER):
             self.context.labels(tokenizer)
 

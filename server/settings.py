@@ -90,7 +90,19 @@ class Settings(BaseSettings):
     added to the built-in ones or take their place. See docs/tuning.md."""
 
     api_keys_file: Path | None = None
-    """JSON file {key: [tenants]}; when given, calls need `authorization: Bearer <key>`."""
+    """JSON file of the callers, by hashes of keys or by client certificates, with the tenants that
+    each may read; when given, no call is answered without one. `keys new` adds to it, and changes
+    are seen within seconds. See docs/security.md."""
+
+    tls_certificate_file: Path | None = None
+    """PEM file of the gRPC port's certificate and the chain below its root; absent: plaintext."""
+
+    tls_key_file: Path | None = None
+    """PEM file of its private key, without a password."""
+
+    tls_client_ca_file: Path | None = None
+    """PEM file of the authorities that sign clients' certificates; when given, no client connects
+    without one, and `api_keys_file` says what each may read."""
 
     require_tenant: bool = False
     """Refuse requests whose scope names no tenant."""
@@ -148,6 +160,19 @@ class Settings(BaseSettings):
     def _embedder_is_complete(self) -> Settings:
         if self.embedder_url is not None and not self.embedder_model:
             msg = "embedder_url needs embedder_model, the model's name at that endpoint"
+            raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _tls_is_complete(self) -> Settings:
+        if (self.tls_certificate_file is None) != (self.tls_key_file is None):
+            msg = "tls_certificate_file and tls_key_file need each other"
+            raise ValueError(msg)
+        if self.tls_client_ca_file is not None and self.tls_certificate_file is None:
+            msg = "tls_client_ca_file needs tls_certificate_file and tls_key_file"
+            raise ValueError(msg)
+        if self.tls_client_ca_file is not None and self.api_keys_file is None:
+            msg = "tls_client_ca_file needs api_keys_file, which says what each client may read"
             raise ValueError(msg)
         return self
 
