@@ -359,3 +359,39 @@ async def test_a_renewed_certificate_is_shown_without_a_restart(
         install("server-next")
         assert await answers("server-next.pem")
         assert not await answers("server.pem")
+
+
+async def test_what_the_deployment_demands_is_not_filled_in(
+    settings: Settings, handbook: Summary
+) -> None:
+    async def field_of(call: Any) -> str:
+        error = await refusal(call)
+        assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
+        assert reason_of(error) == "FIELD_INVALID"
+        return str(error.details()).partition(":")[0]
+
+    demands = {"require_tenant": True, "require_principals": True}
+    async with running_service(settings, **demands) as running:
+        stub = running.stub
+        good = scope_of("acme", ["staff"])
+        one = await stub.AssembleContext(asking(good))
+        for at, scopes in enumerate(([scope_of("", ["staff"])], [good, scope_of("", ["staff"])])):
+            field = await field_of(stub.AssembleContext(asking(*scopes)))
+            assert field == f"targets[{at}].scope.tenant"
+        for names in (None, []):
+            field = await field_of(stub.AssembleContext(asking(good, scope_of("acme", names))))
+            assert field == "targets[1].scope.principals"
+            request = service_pb.GetSourceTextRequest(
+                index="handbook", scope=scope_of("acme", names), source_id="travel.md"
+            )
+            assert await field_of(stub.GetSourceText(request)) == "scope.principals"
+        request.scope.CopyFrom(scope_of("", ["staff"]))
+        assert await field_of(stub.GetSourceText(request)) == "scope.tenant"
+        assert await field_of(stub.ListIndexes(service_pb.ListIndexesRequest())) == "tenant"
+        assert (
+            await field_of(stub.ListIndexes(service_pb.ListIndexesRequest(tenant=""))) == "tenant"
+        )
+        listed = await stub.ListIndexes(service_pb.ListIndexesRequest(tenant="acme"))
+
+    assert one.context.context == ""
+    assert not listed.indexes
