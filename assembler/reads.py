@@ -70,7 +70,7 @@ class Reads:
         state = await self._catalog.resolve(target.index, tenant)
         if is_behind(state, target.scope):
             state = await self._catalog.resolve(target.index, tenant, refresh=True)
-        scope = read_scope(state, target.scope, f"targets[{number}]")
+        scope = read_scope(state, target.scope, f"targets[{number}].")
         for pin in target.scope.pins:
             check_pins(pin, await self._catalog.rows(target.index, tenant, pin.source_id), scope)
         return state, scope
