@@ -86,12 +86,6 @@ class QueryTooLong(InvalidRequest):
         )
         self.position, self.tokens, self.most = position, tokens, most
 
-    def at(self, position: int) -> QueryTooLong:
-        """
-        Return the same for the position that the query has in the whole request.
-        """
-        return QueryTooLong(position, tokens=self.tokens, most=self.most)
-
 
 class FilterFieldUnknown(InvalidRequest):
     """

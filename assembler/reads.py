@@ -120,14 +120,15 @@ class Reads:
         self,
         request: AssembleRequest,
         scopes: Sequence[ReadScope],
-        vectors: Sequence[Vector],
+        vectors: Sequence[Sequence[Vector]],
         kind: PointKind = PointKind.CHUNK,
         *,
         limit: int | None = None,
         inside: Inside | None = None,
     ) -> Sequence[Sequence[Hits]]:
         """
-        Return vector hits per target and query, one batch per target; see `search_text`.
+        Return vector hits per target and query, one batch per target, by vectors per target and
+        query; see `search_text`.
         """
         if request.retrieval.mode is RetrievalMode.SPARSE:
             return [[() for _ in request.queries] for _ in scopes]
@@ -135,9 +136,11 @@ class Reads:
         return await asyncio.gather(
             *(
                 self._index.search_vectors(
-                    scope, [DenseSearch(vector, most, kind, within) for vector in vectors]
+                    scope, [DenseSearch(vector, most, kind, within) for vector in mine]
                 )
-                for scope, within in zip(scopes, inside or (None,) * len(scopes), strict=True)
+                for scope, mine, within in zip(
+                    scopes, vectors, inside or (None,) * len(scopes), strict=True
+                )
             )
         )
 

@@ -134,7 +134,7 @@ def check_section_vectors(states: Sequence[IndexState]) -> None:
 
 
 def check_model(
-    queries: Sequence[Query], state: IndexState, identity: ModelIdentity | None, number: int
+    queries: Sequence[Query], state: IndexState, known: Sequence[ModelIdentity], number: int
 ) -> None:
     """
     Check that every query can be searched by vector in an index.
@@ -142,20 +142,22 @@ def check_model(
     Args:
         queries: The request's queries.
         state: The target's index.
-        identity: The service's model; None where it has none.
+        known: The service's models.
         number: The target's position.
 
     Raises:
         InvalidRequest: A given vector has another model or dimension.
-        IndexUnusable: A query has no vector and the service's model is another one.
+        IndexUnusable: A query has no vector and the service lacks the index's model.
     """
     for position, query in enumerate(queries):
         if query.vector is None:
-            if identity is None or identity.sha256 != state.model.sha256:
+            if all(one.sha256 != state.model.sha256 for one in known):
+                runs = ", ".join(repr(one.name) for one in known) or "none"
                 raise IndexUnusable(
                     state.index,
                     f"made with embedding model {state.model.name!r}, which this service does not "
-                    "run; start it with that model, index again, or send query vectors",
+                    f"run (it runs: {runs}); start it with that model, index again, or send query "
+                    "vectors",
                 )
             continue
         field = f"queries[{position}].vector"

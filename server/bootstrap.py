@@ -32,6 +32,7 @@ from adapters.remote_reranker import Dialect, RemoteReranker
 from adapters.store import IndexListing, IndexStore
 from adapters.token_counters import TokenizerFolder
 from assembler.assemble import ContextAssembler
+from assembler.errors import EmbedderUnavailable
 from assembler.ports import Embedder, Reranker
 from server.access import Access
 from server.denials import Denials
@@ -99,6 +100,7 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
     """
     disable_created_metrics()  # type: ignore[no-untyped-call] # the library leaves it untyped
     backend = make_backend(settings)
+    embedder = make_embedder(settings)
     counters = TokenizerFolder(settings.tokenizer_dir)
     metrics = Metrics(
         CollectorRegistry(),
@@ -111,11 +113,12 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         assembler=ContextAssembler(
             catalog=backend.index,
             index=backend.index,
-            embedder=make_embedder(settings),
+            embedder=embedder,
             counters=counters,
             profiles=read_profiles(settings.profiles_file),
             clock=time.perf_counter,
             reranker=make_reranker(settings),
+            more_embedders=more_embedders(settings, embedder),
         ),
         catalog=backend.index,
         index=backend.index,
@@ -208,7 +211,30 @@ def make_embedder(settings: Settings) -> Embedder:
         model=settings.embedder_model,
         dimension=settings.embedder_dimension,
         api_key=key.get_secret_value() if key else None,
+        query_prefix=settings.embedder_query_prefix,
+        sha256=settings.embedder_sha256,
     )
+
+
+def more_embedders(settings: Settings, first: Embedder) -> tuple[Embedder, ...]:
+    """
+    Return the further models, each another one.
+
+    Raises:
+        EmbedderUnavailable: A folder cannot be loaded, or holds a model that is there already.
+    """
+    places = {first.identity.sha256: "the first model"}
+    found: list[Embedder] = []
+    for folder in settings.more_model_dirs:
+        embedder = OnnxEmbedder(folder, threads=settings.embed_threads)
+        sha256 = embedder.identity.sha256
+        if sha256 in places:
+            raise EmbedderUnavailable(
+                f"{folder} holds the same model as {places[sha256]}; leave one out"
+            )
+        places[sha256] = str(folder)
+        found.append(embedder)
+    return tuple(found)
 
 
 def make_reranker(settings: Settings) -> Reranker | None:

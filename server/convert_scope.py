@@ -4,6 +4,8 @@ Scopes and filters: proto to domain.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from contextassembler.v1 import context_pb2 as pb
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -151,7 +153,9 @@ def _range(at_least: int | None, below: int | None, field: str, *, is_time: bool
     return IntRange(at_least, below, is_time)
 
 
-def _microseconds(times: pb.TimestampRange, bound: str, field: str) -> int | None:
+def _microseconds(
+    times: pb.TimestampRange, bound: Literal["at_least", "below"], field: str
+) -> int | None:
     """
     Return a bound as it is compared: finer digits are cut off, as they are of what is stored.
     """

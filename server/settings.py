@@ -62,6 +62,17 @@ class Settings(BaseSettings):
     embedder_api_key: SecretStr | None = None
     """API key of that endpoint."""
 
+    embedder_sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    """Hash of the weights behind that endpoint, as manifests of indexes have it: your word that it
+    is the same model. Absent: a hash of the model's name."""
+
+    embedder_query_prefix: str = ""
+    """Text before every query sent there, where the model asks for one."""
+
+    more_model_dirs: tuple[Path, ...] = ()
+    """JSON list of folders of further exported models, for indexes and generations that were made
+    with them: while an index moves to another model, both are served. See docs/models.md."""
+
     embed_threads: int = Field(default=2, ge=1)
     """Threads of one forward pass."""
 

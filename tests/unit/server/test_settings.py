@@ -11,6 +11,8 @@ import pytest
 import structlog
 from pydantic import ValidationError
 
+from assembler.ports import ModelIdentity
+from server.bootstrap import make_embedder
 from server.settings import Settings
 from server.tls import TlsFiles, TlsInvalid, server_credentials
 
@@ -32,6 +34,18 @@ TLS = Path(__file__).parents[2] / "tls"
 def test_settings_of_tls_are_whole(given: dict[str, Any], says: str) -> None:
     with pytest.raises(ValidationError, match=says):
         Settings(**given)
+
+
+async def test_an_endpoint_is_the_model_that_the_settings_vouch_for() -> None:
+    named = {"embedder_url": "http://localhost:1", "embedder_model": "m", "embedder_dimension": 7}
+    vouched = make_embedder(Settings(**named, embedder_sha256="2" * 64))
+    unknown = make_embedder(Settings(**named))
+
+    assert vouched.identity == ModelIdentity("m", "2" * 64, 7)
+    assert (
+        unknown.identity.sha256
+        != make_embedder(Settings(**{**named, "embedder_model": "n"})).identity.sha256
+    )
 
 
 @pytest.mark.parametrize(
