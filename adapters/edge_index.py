@@ -59,12 +59,9 @@ class EdgeIndex(PointReads):
         """
         Return the ledger's rows of one source, oldest first; none where it never existed.
         """
-
-        def read() -> Sequence[SourceRow]:
-            with self._states.reading(index) as state:
-                return source_rows(state.ledger(tenant).rows, source_id)
-
-        return await asyncio.to_thread(read)
+        return await asyncio.to_thread(
+            self._states.ask, index, lambda state: source_rows(state.ledger(tenant).rows, source_id)
+        )
 
     async def close(self) -> None:
         """
@@ -100,16 +97,9 @@ class EdgeIndex(PointReads):
         fresh = None if refresh else self._states.fresh(index)
         if fresh is not None:
             return ask(fresh)
-
-        def look() -> Answer:
-            with self._states.reading(index, refresh=refresh) as state:
-                return ask(state)
-
-        return await asyncio.to_thread(look)
+        return await asyncio.to_thread(self._states.ask, index, ask, refresh=refresh)
 
     async def _read(self, scope: ReadScope, read: Callable[[EdgeShard], Answer]) -> Answer:
-        def run() -> Answer:
-            with self._states.reading(scope.index) as state:
-                return read(state.shard(scope.version))
-
-        return await asyncio.to_thread(run)
+        return await asyncio.to_thread(
+            self._states.ask, scope.index, lambda state: read(state.shard(scope.version))
+        )

@@ -6,18 +6,25 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
-from adapters.edge_files import IndexFolder, StateFolder, opening
+from adapters.edge_files import KEPT_STATES, IndexFolder, StateFolder, opening
 from adapters.edge_shard import EdgeShard, close_all
 from adapters.edge_state import read_heads, read_ledger, read_manifests
 from adapters.index_names import is_index_name
 from adapters.ledger import Head, state_of
 from adapters.store import TenantLedger
-from assembler.errors import ContextAssemblerError, IndexUnknown, VersionGone
+from assembler.errors import (
+    ContextAssemblerError,
+    IndexUnavailable,
+    IndexUnknown,
+    IndexUnusable,
+    VersionGone,
+)
 from assembler.ports import Clock, IndexState
 from assembler.scope import IndexVersion
 
@@ -25,6 +32,9 @@ POLL_SECONDS = 1.0
 """How long a state is served before CURRENT is looked at again."""
 
 _KEPT_LEDGERS = 64
+_TRIES = 5
+
+Answer = TypeVar("Answer")
 
 
 class OpenedState:
@@ -94,6 +104,21 @@ class OpenedState:
                     self._shards[generation] = EdgeShard.load(self._index, path)
             return self._shards[generation]
 
+    def open_as(self, other: OpenedState) -> None:
+        """
+        Open what another state has open, as far as it is here too.
+        """
+        for generation in other.opened & self.manifests.keys():
+            self.shard(IndexVersion(generation, 0))
+
+    @property
+    def opened(self) -> set[str]:
+        """
+        Return the generations whose points are open.
+        """
+        with self._lock:
+            return set(self._shards)
+
     def enter(self) -> bool:
         """
         Count a reader in; False where the state is closed already.
@@ -155,6 +180,30 @@ class OpenedStates:
             return None
         return served.state
 
+    def ask(
+        self, index: str, ask: Callable[[OpenedState], Answer], *, refresh: bool = False
+    ) -> Answer:
+        """
+        Return what a state of the index answers while it is kept open; this may open files.
+
+        A state whose files were removed before they were opened is left for the present one, which
+        holds the same revisions.
+
+        Raises:
+            IndexUnknown: No index has this name.
+            IndexUnusable: Its files are damaged.
+            IndexUnavailable: Its files cannot be read.
+        """
+        for _ in range(_TRIES):
+            with self.reading(index, refresh=refresh) as state:
+                try:
+                    return ask(state)
+                except (IndexUnavailable, IndexUnusable):
+                    if self._is_kept(index, state.name):
+                        raise
+            refresh = True
+        raise IndexUnavailable(f"index {index!r} is published faster than it can be opened")
+
     @contextmanager
     def reading(self, index: str, *, refresh: bool = False) -> Iterator[OpenedState]:
         """
@@ -204,7 +253,7 @@ class OpenedStates:
             if served is not None and served.state.name == folder.name:
                 served.looked_at = looked_at
                 return served.state
-            state = OpenedState(index, folder)
+            state = self._opened(index, folder, served)
         except ContextAssemblerError:
             if self._served.pop(index, None) is not None and served is not None:
                 served.state.retire()
@@ -213,3 +262,24 @@ class OpenedStates:
         if served is not None:
             served.state.retire()
         return state
+
+    def _opened(self, index: str, folder: StateFolder, served: _Served | None) -> OpenedState:
+        for _ in range(_TRIES):
+            try:
+                state = OpenedState(index, folder)
+                if served is not None:
+                    # While it is opened, the earlier state answers.
+                    state.open_as(served.state)
+            except (IndexUnavailable, IndexUnusable):
+                if self._is_kept(index, folder.name):
+                    raise
+                folder = IndexFolder(self._root, index).current()
+            else:
+                return state
+        raise IndexUnavailable(f"index {index!r} is published faster than it can be opened")
+
+    def _is_kept(self, index: str, state: str) -> bool:
+        """
+        Return whether the files of a state are there: writers remove those of older ones.
+        """
+        return int(state) >= int(IndexFolder(self._root, index).current().name) - KEPT_STATES

@@ -97,6 +97,12 @@ def _condition(path: str, test: Test, dialect: Dialect[Native], *, wide: bool) -
     if isinstance(test, IntRange):
         low = None if test.at_least is None else _bound(test.at_least, down=wide)
         high = None if test.below is None else _bound(test.below - 1, down=not wide)
+        # Engines take a bound beyond 64 bits for the nearest integer, which would be matched.
+        is_beyond = (low is not None and low >= _INT64.stop) or (
+            high is not None and high < _INT64.start
+        )
+        if is_beyond:
+            return dialect.nothing()
         return dialect.between(path, low, high)
     return dialect.is_missing(path)
 

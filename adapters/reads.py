@@ -57,10 +57,12 @@ class PointReads(abc.ABC):
     Attributes:
         denied: How many returned points were dropped, by reason: `damaged` (the payload does not
             hold what was written), `scope` (out of the scope), `key` (not what was asked for).
+        denied_in: The same by index and reason.
     """
 
     def __init__(self, *, is_exact: bool | None = None) -> None:
         self.denied: Counter[str] = Counter()
+        self.denied_in: Counter[tuple[str, str]] = Counter()
         self._is_exact = is_exact
 
     @abc.abstractmethod
@@ -166,7 +168,7 @@ class PointReads(abc.ABC):
             and section.provenance.content_sha256 == content_sha256
             and section.span.overlaps(span)
         ]
-        self._deny("key", len(found) - len(inside))
+        self._deny(scope, {"key": len(found) - len(inside)})
         return sorted(inside, key=lambda section: (section.span, section.key))
 
     async def _run(
@@ -175,7 +177,10 @@ class PointReads(abc.ABC):
         async def run(batch: Sequence[PointQuery]) -> Sequence[Sequence[ScoredPayload]]:
             return await self._query(scope, batch)
 
-        return await run_searches(run, scope, queries, self.denied)
+        refused: Counter[str] = Counter()
+        found = await run_searches(run, scope, queries, refused)
+        self._deny(scope, refused)
+        return found
 
     async def _by_key(
         self,
@@ -195,7 +200,7 @@ class PointReads(abc.ABC):
         payloads = await self._scroll(scope, asked, returned, len(wanted_keys) + 1)
         found = self._checked(scope, payloads, kind, decode)
         unasked = found.keys() - set(wanted_keys)
-        self._deny("key", len(unasked))
+        self._deny(scope, {"key": len(unasked)})
         return {key: item for key, item in found.items() if key not in unasked}
 
     def _checked(
@@ -216,17 +221,19 @@ class PointReads(abc.ABC):
                 provenance = decode_provenance(payload, kind, revision)
                 item = decode(payload, revision)
             except PayloadDamaged:
-                self._deny("damaged")
+                self._deny(scope, {"damaged": 1})
                 continue
             if not gate.admits(provenance):
-                self._deny("scope")
+                self._deny(scope, {"scope": 1})
             elif key not in newest or newest[key][0].from_rev < provenance.from_rev:
                 newest[key] = (provenance, item)
         return {key: item for key, (_, item) in newest.items()}
 
-    def _deny(self, reason: str, points: int = 1) -> None:
-        if points:
-            self.denied[reason] += points
+    def _deny(self, scope: ReadScope, refused: Mapping[str, int]) -> None:
+        for reason, points in refused.items():
+            if points:
+                self.denied[reason] += points
+                self.denied_in[scope.index, reason] += points
 
 
 def _finds_something(search: SparseSearch | DenseSearch) -> bool:

@@ -78,7 +78,8 @@ class RememberedQueries:
         try:
             return await asyncio.shield(flight)
         except QueryTooLong as error:
-            raise error.at(places[error.position]) from None
+            place = places[error.position]
+            raise QueryTooLong(place, tokens=error.tokens, most=error.most) from None
 
     async def _joined(
         self, flight: Flight, texts: Sequence[str], key: bytes, place: int
@@ -100,6 +101,14 @@ class RememberedQueries:
         finally:
             for key in wanted:
                 self._flights.pop(key, None)
+
+
+def requests_of(embedders: Sequence[RememberedQueries]) -> tuple[int, int]:
+    """
+    Return the hits and misses of several embedders.
+    """
+    found = [one.requests() for one in embedders]
+    return sum(hits for hits, _ in found), sum(misses for _, misses in found)
 
 
 def _heard(flight: Flight) -> None:

@@ -59,9 +59,24 @@ class ContextAssembler:
         profiles: Mapping[str, Profile],
         clock: Clock,
         reranker: Reranker | None = None,
+        more_embedders: Sequence[Embedder] = (),
     ) -> None:
+        """
+        Name the parts.
+
+        Args:
+            catalog: Resolves index names.
+            index: Searches and reads.
+            embedder: The model of most indexes.
+            counters: The tokenizers.
+            profiles: By name.
+            clock: For the durations of stages.
+            reranker: Scores candidates again.
+            more_embedders: Models of further indexes and generations.
+        """
+        embedders = (*((embedder,) if embedder else ()), *more_embedders)
         self._reads = Reads(catalog, index)
-        self._look = Look(self._reads, embedder, reranker, profiles)
+        self._look = Look(self._reads, embedders, reranker, profiles)
         self._counters = counters
         self._clock = clock
 

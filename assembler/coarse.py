@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from assembler.model import SectionHit
 from assembler.profile import Profile
-from assembler.rank import SCORE_DIGITS, Scale
+from assembler.rank import SCORE_DIGITS
 from assembler.request import Retrieval, RetrievalMode
+from assembler.scale import Scale, dense_scales
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ def best_sections(
     target_weights: Sequence[float],
     profile: Profile,
     limit: int,
+    models: Sequence[str] = (),
 ) -> tuple[tuple[str, ...], ...]:
     """
     Return the keys of the best sections per target, as many of all targets together as the limit
@@ -53,17 +55,18 @@ def best_sections(
         target_weights: Factor per target.
         profile: The weights of the signals.
         limit: Most sections.
+        models: Embedding model per target; without them it is one and the same.
     """
     scores: dict[tuple[str, int], float] = {}
     total_weight = sum(query_weights) or 1.0
     for query, share in enumerate(query_weights):
         group = [one for one in found if one.query == query]
-        dense = Scale(hit.score for one in group for hit in one.dense)
+        dense = dense_scales([(one.target, one.dense) for one in group], models)
         sparse = Scale(hit.score for one in group for hit in one.sparse)
         for one in group:
             factor = share / total_weight * target_weights[one.target]
             for hits, scale, weight in (
-                (one.dense, dense, profile.dense),
+                (one.dense, dense[one.target], profile.dense),
                 (one.sparse, sparse, profile.bm25),
             ):
                 for hit in hits:

@@ -19,6 +19,7 @@ Our error tree:
   x IndexUnusable
   x CredentialsInvalid
   x TenantDenied
+  x PrincipalsDenied
   x Unavailable
     + IndexUnavailable
     + EmbedderUnavailable
@@ -84,12 +85,6 @@ class QueryTooLong(InvalidRequest):
             "it, or send a vector",
         )
         self.position, self.tokens, self.most = position, tokens, most
-
-    def at(self, position: int) -> QueryTooLong:
-        """
-        Return the same for the position that the query has in the whole request.
-        """
-        return QueryTooLong(position, tokens=self.tokens, most=self.most)
 
 
 class FilterFieldUnknown(InvalidRequest):
@@ -246,6 +241,12 @@ class CredentialsInvalid(ContextAssemblerError):
 class TenantDenied(ContextAssemblerError):
     """
     The credentials do not name the tenant, whether it exists or not.
+    """
+
+
+class PrincipalsDenied(ContextAssemblerError):
+    """
+    The credentials may not say on whose behalf they ask.
     """
 
 

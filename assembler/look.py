@@ -35,6 +35,8 @@ class Looked:
     What the first half of a request found: who may see what, and the ranked candidates.
 
     Attributes:
+        model_sha256: Hash of the targets' embedding model, a comma between several; "" where none
+            took part.
         reranker: Identity of the reranker, where it took part.
     """
 
@@ -55,12 +57,12 @@ class Look:
     def __init__(
         self,
         reads: Reads,
-        embedder: Embedder | None,
+        embedders: Sequence[Embedder],
         reranker: Reranker | None,
         profiles: Mapping[str, Profile],
     ) -> None:
         self._reads = reads
-        self._embedder = embedder
+        self._embedders = {one.identity.sha256: one for one in embedders}
         self._reranker = reranker
         self._profiles = profiles
 
@@ -94,19 +96,21 @@ class Look:
         scopes = tuple(scope for _, scope in resolved)
         profile = self.profile(request.profile or states[0].profile)
         uses_vectors = request.retrieval.mode is not RetrievalMode.SPARSE
-        identity = self._embedder.identity if self._embedder and uses_vectors else None
+        models = tuple(state.model.sha256 for state in states)
         if uses_vectors:
+            known = [one.identity for one in self._embedders.values()]
             for number, state in enumerate(states):
-                check_model(request.queries, state, identity, number)
+                check_model(request.queries, state, known, number)
         is_coarse = request.retrieval.mode is RetrievalMode.COARSE_TO_FINE
         if is_coarse:
             check_section_vectors(states)
         with stages.timed(Stage.SEARCH):
             if is_coarse:
-                hits = await self._coarse_to_fine(request, scopes, profile, stages)
+                hits = await self._coarse_to_fine(request, scopes, models, profile, stages)
             else:
                 vectors, text = await asyncio.gather(
-                    self._vectors(request, stages), self._reads.search_text(request, scopes)
+                    self._vectors(request, models, stages),
+                    self._reads.search_text(request, scopes),
                 )
                 dense = await self._reads.search_vectors(request, scopes, vectors)
                 hits = found(dense, text)
@@ -117,6 +121,7 @@ class Look:
                     indexes=[scope.index for scope in scopes],
                     query_weights=[query.weight for query in request.queries],
                     target_weights=[target.weight for target in request.targets],
+                    models=models,
                     profile=profile,
                 )
             )
@@ -125,13 +130,14 @@ class Look:
             profile=profile,
             candidates=ranking.candidates,
             support=ranking.support,
-            model_sha256=identity.sha256 if identity else "",
+            model_sha256=",".join(dict.fromkeys(models)) if uses_vectors else "",
         )
 
     async def _coarse_to_fine(
         self,
         request: AssembleRequest,
         scopes: Sequence[ReadScope],
+        models: Sequence[str],
         profile: Profile,
         stages: Stages,
     ) -> list[Found]:
@@ -142,7 +148,7 @@ class Look:
         limit = section_limit(request.retrieval, profile)
         reach = max(limit, request.retrieval.chunk_limit)
         vectors, text = await asyncio.gather(
-            self._vectors(request, stages),
+            self._vectors(request, models, stages),
             reads.search_text(request, scopes, (kind,), limit=reach),
         )
         dense = await reads.search_vectors(request, scopes, vectors, kind, limit=reach)
@@ -150,6 +156,7 @@ class Look:
             found_sections(dense, text),
             query_weights=[query.weight for query in request.queries],
             target_weights=[target.weight for target in request.targets],
+            models=models,
             profile=profile,
             limit=limit,
         )
@@ -163,21 +170,31 @@ class Look:
         ]
         return found(by_vector, both)
 
-    async def _vectors(self, request: AssembleRequest, stages: Stages) -> list[Vector]:
+    async def _vectors(
+        self, request: AssembleRequest, models: Sequence[str], stages: Stages
+    ) -> list[list[Vector]]:
+        """
+        Return one vector per target and query, each by the target's model; a model embeds once.
+        """
         if request.retrieval.mode is RetrievalMode.SPARSE:
-            return []
-        missing = [n for n, query in enumerate(request.queries) if query.vector is None]
-        vectors: dict[int, Vector] = {
-            n: query.vector.values for n, query in enumerate(request.queries) if query.vector
+            return [[] for _ in models]
+        given = {n: query.vector.values for n, query in enumerate(request.queries) if query.vector}
+        missing = [n for n in range(len(request.queries)) if n not in given]
+        if not missing:
+            return [list(given.values()) for _ in models]
+        texts = [request.queries[n].text for n in missing]
+        used = tuple(dict.fromkeys(models))
+        with stages.timed(Stage.EMBED):
+            try:
+                made = await asyncio.gather(*(self._embedders[one].embed(texts) for one in used))
+            except QueryTooLong as error:
+                place = missing[error.position]
+                raise QueryTooLong(place, tokens=error.tokens, most=error.most) from None
+        by_model = {
+            model: {**given, **dict(zip(missing, vectors, strict=True))}
+            for model, vectors in zip(used, made, strict=True)
         }
-        if missing and self._embedder is not None:
-            texts = [request.queries[n].text for n in missing]
-            with stages.timed(Stage.EMBED):
-                try:
-                    vectors.update(zip(missing, await self._embedder.embed(texts), strict=True))
-                except QueryTooLong as error:
-                    raise error.at(missing[error.position]) from None
-        return [vectors[n] for n in range(len(request.queries))]
+        return [[by_model[model][n] for n in range(len(request.queries))] for model in models]
 
     async def rerank(
         self,

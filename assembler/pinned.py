@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from assembler.errors import InvalidRequest
 from assembler.expand import mismatch
 from assembler.model import Chunk, Section, VersionKey
-from assembler.orphans import orphan
+from assembler.orphans import orphan, sha256_of
 from assembler.pack import Pinned
 from assembler.parent import Parent
 from assembler.ports import SourceRow
@@ -102,7 +102,8 @@ def pin_chunk(
             parent = _parent(section, scope, target)
             return Pinned(parent, parent.completed(chunk.span))
     text = texts.get(chunk.key)
-    if text is None or len(text) != chunk.span.length:
+    is_own = text is not None and sha256_of(text) == chunk.text_sha256
+    if text is None or not is_own or len(text) != chunk.span.length:
         raise InvalidRequest(field, f"the text of chunk {chunk.key!r} is not readable")
     return Pinned(Parent(orphan(chunk, text), version_key(scope.index, chunk), target), chunk.span)
 

@@ -8,7 +8,7 @@ docs/decisions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 from assembler.model import Chunk, Hit, SectionHit, VersionKey
 from assembler.profile import Profile
 from assembler.report import SignalScore, SignalValues, scores_of
+from assembler.scale import Scale, dense_scales
 
 SCORE_DIGITS = 9
 """Decimal places that scores are compared by, so that equal sums are equal on every machine."""
@@ -159,12 +160,14 @@ def rank(
     query_weights: Sequence[float],
     target_weights: Sequence[float],
     profile: Profile,
+    models: Sequence[str] = (),
 ) -> Ranking:
     """
     Return every distinct chunk of the searches, best first; ties are decided by index and key.
 
     Scores of a search are normalised over the hits of its query in all targets: the best is 1, the
-    last is just above 0, and a chunk that the search did not return has 0.
+    last is just above 0, and a chunk that the search did not return has 0. Cosines are normalised
+    per embedding model, since those of two models do not compare.
 
     Args:
         found: One entry per query and target.
@@ -172,20 +175,21 @@ def rank(
         query_weights: Weight per query; only their proportions matter.
         target_weights: Factor per target.
         profile: The weights of the signals.
+        models: Embedding model per target; without them it is one and the same.
     """
     tallies: dict[tuple[str, str], _Tally] = {}
     sections: dict[tuple[str, str], float] = {}
     total_weight = sum(query_weights) or 1.0
     for query, group in _by_query(found).items():
         share = query_weights[query] / total_weight
-        dense = Scale(hit.score for one in group for hit in one.dense)
+        dense = dense_scales([(one.target, one.dense) for one in group], models)
         sparse = Scale(hit.score for one in group for hit in one.sparse)
         section = Scale(hit.score for one in group for hit in one.sections)
         for one in group:
             index, factor = indexes[one.target], share * target_weights[one.target]
             for hit in one.dense:
                 tally = _tally(tallies, index, one, hit)
-                tally.base += factor * profile.dense * dense(hit.score)
+                tally.base += factor * profile.dense * dense[one.target](hit.score)
                 tally.cosine = max(hit.score, -1.0 if tally.cosine is None else tally.cosine)
             for hit in one.sparse:
                 tally = _tally(tallies, index, one, hit)
@@ -202,25 +206,6 @@ def _by_query(found: Sequence[Found]) -> Mapping[int, list[Found]]:
     for one in found:
         groups.setdefault(one.query, []).append(one)
     return groups
-
-
-class Scale:
-    """
-    Maps raw scores to (0, 1]: the best of all lists of a signal to 1, the worst to just above 0.
-    """
-
-    def __init__(self, scores: Iterable[float]) -> None:
-        known = tuple(scores)
-        self._low = min(known, default=0.0)
-        self._width = max(known, default=0.0) - self._low
-
-    def __call__(self, score: float) -> float:
-        """
-        Return the scaled score.
-        """
-        if self._width <= 0.0:
-            return 1.0
-        return 0.02 + 0.98 * (score - self._low) / self._width
 
 
 def _tally(tallies: dict[tuple[str, str], _Tally], index: str, one: Found, hit: Hit) -> _Tally:

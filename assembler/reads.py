@@ -70,7 +70,7 @@ class Reads:
         state = await self._catalog.resolve(target.index, tenant)
         if is_behind(state, target.scope):
             state = await self._catalog.resolve(target.index, tenant, refresh=True)
-        scope = read_scope(state, target.scope, f"targets[{number}]")
+        scope = read_scope(state, target.scope, f"targets[{number}].")
         for pin in target.scope.pins:
             check_pins(pin, await self._catalog.rows(target.index, tenant, pin.source_id), scope)
         return state, scope
@@ -120,14 +120,15 @@ class Reads:
         self,
         request: AssembleRequest,
         scopes: Sequence[ReadScope],
-        vectors: Sequence[Vector],
+        vectors: Sequence[Sequence[Vector]],
         kind: PointKind = PointKind.CHUNK,
         *,
         limit: int | None = None,
         inside: Inside | None = None,
     ) -> Sequence[Sequence[Hits]]:
         """
-        Return vector hits per target and query, one batch per target; see `search_text`.
+        Return vector hits per target and query, one batch per target, by vectors per target and
+        query; see `search_text`.
         """
         if request.retrieval.mode is RetrievalMode.SPARSE:
             return [[() for _ in request.queries] for _ in scopes]
@@ -135,9 +136,11 @@ class Reads:
         return await asyncio.gather(
             *(
                 self._index.search_vectors(
-                    scope, [DenseSearch(vector, most, kind, within) for vector in vectors]
+                    scope, [DenseSearch(vector, most, kind, within) for vector in mine]
                 )
-                for scope, within in zip(scopes, inside or (None,) * len(scopes), strict=True)
+                for scope, mine, within in zip(
+                    scopes, vectors, inside or (None,) * len(scopes), strict=True
+                )
             )
         )
 

@@ -20,6 +20,14 @@ from assembler.ports import IndexState, ModelIdentity, SourceRow
 from assembler.request import Query
 from assembler.scope import IndexVersion, Pin, ReadScope, Scope
 
+_COMPARED_BY = {
+    FieldType.KEYWORD: "any_of_strings",
+    FieldType.KEYWORD_LIST: "any_of_strings",
+    FieldType.BOOL: "bool_value",
+    FieldType.INT64: "any_of_ints or int_range",
+    FieldType.TIMESTAMP: "timestamp_range",
+}
+
 
 def is_behind(state: IndexState, scope: Scope) -> bool:
     """
@@ -33,6 +41,11 @@ def read_scope(state: IndexState, scope: Scope, field: str) -> ReadScope:
     """
     Return the scope as of the index version that the request gets.
 
+    Args:
+        state: The index.
+        scope: What the request asks to see of it.
+        field: Where the request has its scope: "", or a path that ends in a point.
+
     Raises:
         IndexBehind: The head has not reached `at_least`.
         VersionGone: `exactly` cannot be read, any more or at all.
@@ -43,7 +56,7 @@ def read_scope(state: IndexState, scope: Scope, field: str) -> ReadScope:
             f"index {state.index!r} is at {state.version}, asked for at least {scope.at_least}"
         )
     for condition in scope.filter.conditions():
-        _check_field(condition, state, f"{field}.scope.filter")
+        _check_field(condition, state, f"{field}scope.filter")
     version = state.version if scope.exactly is None else _exactly(state, scope.exactly)
     return ReadScope(state.index, version, state.schema.readers_required, scope)
 
@@ -74,7 +87,7 @@ def _check_field(condition: Condition, state: IndexState, field: str) -> None:
     )
     if not fits:
         raise FilterFieldUnknown(
-            field, f"{name!r} is of type {kind.value}; use a condition of that type"
+            field, f"{name!r} is of type {kind.value}, which is compared by {_COMPARED_BY[kind]}"
         )
 
 
@@ -121,7 +134,7 @@ def check_section_vectors(states: Sequence[IndexState]) -> None:
 
 
 def check_model(
-    queries: Sequence[Query], state: IndexState, identity: ModelIdentity | None, number: int
+    queries: Sequence[Query], state: IndexState, known: Sequence[ModelIdentity], number: int
 ) -> None:
     """
     Check that every query can be searched by vector in an index.
@@ -129,20 +142,22 @@ def check_model(
     Args:
         queries: The request's queries.
         state: The target's index.
-        identity: The service's model; None where it has none.
+        known: The service's models.
         number: The target's position.
 
     Raises:
         InvalidRequest: A given vector has another model or dimension.
-        IndexUnusable: A query has no vector and the service's model is another one.
+        IndexUnusable: A query has no vector and the service lacks the index's model.
     """
     for position, query in enumerate(queries):
         if query.vector is None:
-            if identity is None or identity.sha256 != state.model.sha256:
+            if all(one.sha256 != state.model.sha256 for one in known):
+                runs = ", ".join(repr(one.name) for one in known) or "none"
                 raise IndexUnusable(
                     state.index,
                     f"made with embedding model {state.model.name!r}, which this service does not "
-                    "run; start it with that model, index again, or send query vectors",
+                    f"run (it runs: {runs}); start it with that model, index again, or send query "
+                    "vectors",
                 )
             continue
         field = f"queries[{position}].vector"

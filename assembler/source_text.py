@@ -72,7 +72,7 @@ async def read_source(
     if is_behind(state, request.scope):
         state = await catalog.resolve(request.index, request.scope.tenant, refresh=True)
     asked = replace(request.scope, versions=VersionPolicy.RETAINED)
-    scope = read_scope(state, asked, "request")
+    scope = read_scope(state, asked, "")
     rows = await catalog.rows(request.index, scope.tenant, request.source_id)
     row = _row(request, rows, scope)
     end = row.chars if request.end is None else min(request.end, row.chars)

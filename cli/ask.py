@@ -9,13 +9,21 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
-from contextassembler.client import ContextAssemblerClient
 from contextassembler.v1 import context_assembler_service_pb2 as service_pb
 from contextassembler.v1 import context_pb2 as pb
 from google.protobuf.json_format import MessageToJson
 from rich.console import Console
 
-from cli.options import Address, Key, TenantName, principals_of
+from cli.options import (
+    Address,
+    Authority,
+    Certificate,
+    CertificateKey,
+    Key,
+    TenantName,
+    client_of,
+    principals_of,
+)
 from cli.show import show_context
 
 
@@ -40,6 +48,9 @@ def ask(
     ] = False,
     address: Address = "localhost:50051",
     api_key: Key = None,
+    tls_ca: Authority = None,
+    tls_certificate: Certificate = None,
+    tls_key: CertificateKey = None,
 ) -> None:
     """
     Ask a running service and show the context, its citations, the budget and the account.
@@ -62,7 +73,7 @@ def ask(
         ),
         explain=pb.EXPLAIN_LIST if explain or json else pb.EXPLAIN_COUNTS,
     )
-    with ContextAssemblerClient(address, api_key=api_key) as client:
+    with client_of(address, api_key, tls_ca, tls_certificate, tls_key) as client:
         context = client.assemble_context(request)
     if json:
         sys.stdout.write(MessageToJson(context, preserving_proto_field_name=True) + "\n")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from contextassembler.client import ContextAssemblerClient
 from contextassembler.v1 import context_assembler_service_pb2 as service_pb
 from contextassembler.v1 import context_pb2 as pb
 from rich.console import Console
@@ -17,7 +16,16 @@ from rich.table import Table
 
 from adapters.token_counters import TokenizerFolder
 from adapters.tokenizer_files import install_tokenizers
-from cli.options import Address, Key, TenantName, principals_of
+from cli.options import (
+    Address,
+    Authority,
+    Certificate,
+    CertificateKey,
+    Key,
+    TenantName,
+    client_of,
+    principals_of,
+)
 from server.settings import Settings
 
 
@@ -38,6 +46,9 @@ def source(
     principal: Annotated[list[str] | None, typer.Option(help="Who asks; repeatable.")] = None,
     address: Address = "localhost:50051",
     api_key: Key = None,
+    tls_ca: Authority = None,
+    tls_certificate: Certificate = None,
+    tls_key: CertificateKey = None,
 ) -> None:
     """
     Print a source text, exactly as offsets count in it.
@@ -46,7 +57,7 @@ def source(
     request = service_pb.GetSourceTextRequest(
         index=index, scope=scope, source_id=source_id, version=version
     )
-    with ContextAssemblerClient(address, api_key=api_key) as client:
+    with client_of(address, api_key, tls_ca, tls_certificate, tls_key) as client:
         for page in client.source_pages(request):
             sys.stdout.write(page.text)
 

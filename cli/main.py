@@ -13,18 +13,22 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from assembler.errors import ContextAssemblerError
-from cli import ask, demo, index, look, model, tune
+from cli import ask, demo, index, keys, look, model, tune
 from evaluation.question_set import QuestionSetInvalid
+from server.callers import CallersInvalid
 from server.lifecycle import serve as run_server
 from server.profiles import ProfilesInvalid
 from server.settings import Settings
+from server.tls import TlsInvalid
 
 FAILURES = (
+    CallersInvalid,
     ContextAssemblerError,
     ContextAssemblerCallError,
     OSError,
     ProfilesInvalid,
     QuestionSetInvalid,
+    TlsInvalid,
 )
 
 app = typer.Typer(
@@ -38,6 +42,7 @@ app = typer.Typer(
 )
 app.command("index")(index.index)
 app.add_typer(index.indexes, name="indexes")
+app.add_typer(keys.app, name="keys")
 app.add_typer(model.app, name="model")
 app.command("ask")(ask.ask)
 app.command("source")(look.source)

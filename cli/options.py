@@ -4,9 +4,12 @@ Options that several commands share.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
+import grpc
 import typer
+from contextassembler.client import ContextAssemblerClient
 from contextassembler.v1 import context_pb2 as pb
 
 Address = Annotated[str, typer.Option(help="Address of the running service.")]
@@ -15,6 +18,53 @@ Key = Annotated[
     str | None,
     typer.Option(envvar="CONTEXT_ASSEMBLER_CLIENT_KEY", help="Sent as a bearer key."),
 ]
+
+Authority = Annotated[
+    Path | None,
+    typer.Option(
+        "--tls-ca",
+        envvar="CONTEXT_ASSEMBLER_CLIENT_CA",
+        help="PEM file of who signs the service's certificate. Default: plaintext.",
+    ),
+]
+Certificate = Annotated[
+    Path | None,
+    typer.Option(
+        "--tls-certificate",
+        envvar="CONTEXT_ASSEMBLER_CLIENT_CERTIFICATE",
+        help="PEM file of this client's certificate, where the service asks for one.",
+    ),
+]
+CertificateKey = Annotated[
+    Path | None,
+    typer.Option(
+        "--tls-key",
+        envvar="CONTEXT_ASSEMBLER_CLIENT_CERTIFICATE_KEY",
+        help="PEM file of its private key.",
+    ),
+]
+
+
+def client_of(
+    address: str,
+    api_key: str | None,
+    authority: Path | None,
+    certificate: Path | None,
+    key: Path | None,
+) -> ContextAssemblerClient:
+    """
+    Return a client, over TLS where an authority is named.
+    """
+    if (certificate is None) != (key is None) or (certificate and not authority):
+        raise typer.BadParameter("--tls-certificate, --tls-key and --tls-ca go together")
+    credentials = None
+    if authority is not None:
+        credentials = grpc.ssl_channel_credentials(
+            authority.read_bytes(),
+            key.read_bytes() if key else None,
+            certificate.read_bytes() if certificate else None,
+        )
+    return ContextAssemblerClient(address, api_key=api_key, credentials=credentials)
 
 
 def principals_of(names: list[str] | None) -> pb.Principals | None:

@@ -227,7 +227,7 @@ def _typed(name: str, value: MetadataValue, kind: FieldType) -> FieldValue:
     if kind is FieldType.BOOL and isinstance(value, bool):
         return value
     is_int = isinstance(value, int) and not isinstance(value, bool)
-    if kind is FieldType.INT64 and is_int and isinstance(value, int) and abs(value) <= 2**53:
+    if kind is FieldType.INT64 and is_int and isinstance(value, int) and value in INT64:
         return value
     if kind is FieldType.TIMESTAMP and isinstance(value, str):
         try:

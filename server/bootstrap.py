@@ -21,22 +21,25 @@ from prometheus_client import CollectorRegistry, disable_created_metrics
 from adapters.cross_encoder import CrossEncoderReranker
 from adapters.embedder import OnnxEmbedder
 from adapters.remembered_counts import RememberedTokenizers
-from adapters.remembered_queries import RememberedQueries
+from adapters.remembered_queries import RememberedQueries, requests_of
 from adapters.remote_embedder import RemoteEmbedder
 from adapters.remote_reranker import Dialect, RemoteReranker
 from adapters.token_counters import TokenizerFolder
 from assembler.assemble import ContextAssembler
+from assembler.errors import EmbedderUnavailable
 from assembler.ports import Embedder, Reranker
 from server.access import Access
 from server.admission import Admission
 from server.backend import Backend, make_backend
-from server.dependency_metrics import DeniedPoints, DependencyMetrics
+from server.denials import Denials
+from server.dependency_metrics import DependencyMetrics
 from server.interceptors import CallInterceptor
 from server.metrics import Metrics
 from server.profiles import read_profiles
 from server.readiness import Readiness
 from server.service import ContextAssemblerService, Parts
 from server.settings import Settings
+from server.tls import TlsFiles, server_credentials
 
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
@@ -65,6 +68,8 @@ class Service:
     port: int
     health_port: int
     metrics: Metrics
+    access: Access
+    denials: Denials
     backend: Backend
 
 
@@ -75,15 +80,21 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
     Raises:
         ContextAssemblerError: A model or tokenizer cannot be loaded; the message says what to do.
         ProfilesInvalid: The file of profiles is not what it has to be.
+        CallersInvalid: The file of callers is not.
+        TlsInvalid: A TLS file cannot be used.
         OSError: A port cannot be bound.
     """
     disable_created_metrics()  # type: ignore[no-untyped-call] # the library leaves it untyped
     counters = RememberedTokenizers(TokenizerFolder(settings.tokenizer_dir))
-    embedder = RememberedQueries(make_embedder(settings))
+    first = make_embedder(settings)
+    embedder, *more = map(RememberedQueries, (first, *more_embedders(settings, first)))
     metrics = Metrics(
         CollectorRegistry(),
         version=version("context-assembler"),
-        caches={"query_embedding": embedder.requests, "token_count": counters.requests},
+        caches={
+            "query_embedding": lambda: requests_of((embedder, *more)),
+            "token_count": counters.requests,
+        },
         methods=[(READINESS, method.name) for method in DESCRIPTOR.methods],
         tokenizers=counters.names(),
         inflight_limit=settings.inflight_limit,
@@ -94,7 +105,6 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
     if settings.qdrant_url is not None:
         calls = DependencyMetrics(metrics.registry, readiness.turned)
     backend = make_backend(settings, calls)
-    metrics.registry.register(DeniedPoints(backend.index.denied))
     parts = Parts(
         assembler=ContextAssembler(
             catalog=backend.index,
@@ -104,22 +114,27 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
             profiles=read_profiles(settings.profiles_file),
             clock=time.perf_counter,
             reranker=make_reranker(settings),
+            more_embedders=more,
         ),
         catalog=backend.index,
         index=backend.index,
         counters=counters,
         listings=backend.listings,
         record=metrics.record,
-        access=Access.from_file(settings.api_keys_file),
         settings=settings,
     )
+    access = Access(settings.api_keys_file, metrics, logger)
     admission = Admission(
         running=settings.inflight_limit,
         waiting=settings.max_waiting,
         patience_seconds=settings.max_wait_seconds,
     )
     interceptor = CallInterceptor(
-        settings=settings, admission=admission, metrics=metrics, logger=logger
+        settings=settings,
+        access=access,
+        admission=admission,
+        metrics=metrics,
+        logger=logger,
     )
     server = grpc.aio.server(interceptors=[interceptor], options=_options(settings))
     health_server = grpc.aio.server()
@@ -133,11 +148,27 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         health_server=health_server,
         health=state,
         readiness=readiness,
-        port=server.add_insecure_port(f"{settings.host}:{settings.port}"),
+        port=_bound(server, settings, logger),
         health_port=health_server.add_insecure_port(f"{settings.host}:{settings.health_port}"),
         metrics=metrics,
+        access=access,
+        denials=Denials(backend.index.denied_in, metrics, logger),
         backend=backend,
     )
+
+
+def _bound(server: grpc.aio.Server, settings: Settings, logger: FilteringBoundLogger) -> int:
+    """
+    Return the port that the server is bound to, with TLS where its files are named.
+    """
+    address = f"{settings.host}:{settings.port}"
+    certificate, key = settings.tls_certificate_file, settings.tls_key_file
+    if certificate is None or key is None:
+        if settings.api_keys_file is not None:
+            logger.warning("keys arrive in plaintext unless something before this port has TLS")
+        return server.add_insecure_port(address)
+    files = TlsFiles(certificate, key, settings.tls_client_ca_file)
+    return server.add_secure_port(address, server_credentials(files, logger))
 
 
 def make_embedder(settings: Settings) -> Embedder:
@@ -152,7 +183,30 @@ def make_embedder(settings: Settings) -> Embedder:
         model=settings.embedder_model,
         dimension=settings.embedder_dimension,
         api_key=key.get_secret_value() if key else None,
+        query_prefix=settings.embedder_query_prefix,
+        sha256=settings.embedder_sha256,
     )
+
+
+def more_embedders(settings: Settings, first: Embedder) -> tuple[Embedder, ...]:
+    """
+    Return the further models, each another one.
+
+    Raises:
+        EmbedderUnavailable: A folder cannot be loaded, or holds a model that is there already.
+    """
+    places = {first.identity.sha256: "the first model"}
+    found: list[Embedder] = []
+    for folder in settings.more_model_dirs:
+        embedder = OnnxEmbedder(folder, threads=settings.threads)
+        sha256 = embedder.identity.sha256
+        if sha256 in places:
+            raise EmbedderUnavailable(
+                f"{folder} holds the same model as {places[sha256]}; leave one out"
+            )
+        places[sha256] = str(folder)
+        found.append(embedder)
+    return tuple(found)
 
 
 def make_reranker(settings: Settings) -> Reranker | None:

@@ -4,6 +4,8 @@ Scopes and filters: proto to domain.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from contextassembler.v1 import context_pb2 as pb
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -16,6 +18,10 @@ from server.settings import Settings
 
 MOST_NAMES = 1000
 MOST_CONDITIONS = 100
+_SECONDS = range(-62_135_596_800, 253_402_300_800)
+"""From the year 1 to the end of 9999."""
+
+_NANOS = range(1_000_000_000)
 
 
 def to_scope(scope: pb.Scope, field: str, settings: Settings) -> Scope:
@@ -120,8 +126,8 @@ def _test(message: pb.Condition, field: str) -> Test:
     if kind == "timestamp_range":
         times = message.timestamp_range
         return _range(
-            _microseconds(times.at_least) if times.HasField("at_least") else None,
-            _microseconds(times.below) if times.HasField("below") else None,
+            _microseconds(times, "at_least", field),
+            _microseconds(times, "below", field),
             f"{field}.timestamp_range",
             is_time=True,
         )
@@ -142,9 +148,23 @@ def _range(at_least: int | None, below: int | None, field: str, *, is_time: bool
     if at_least is None and below is None:
         raise InvalidRequest(field, "has no bound; give at_least, below or both")
     if at_least is not None and below is not None and at_least >= below:
-        raise InvalidRequest(field, "is empty; at_least must be less than below")
+        unit = ", in microseconds" if is_time else ""
+        raise InvalidRequest(field, f"is empty; at_least must be less than below{unit}")
     return IntRange(at_least, below, is_time)
 
 
-def _microseconds(time: Timestamp) -> int:
+def _microseconds(
+    times: pb.TimestampRange, bound: Literal["at_least", "below"], field: str
+) -> int | None:
+    """
+    Return a bound as it is compared: finer digits are cut off, as they are of what is stored.
+    """
+    if not times.HasField(bound):
+        return None
+    time: Timestamp = getattr(times, bound)
+    if time.seconds not in _SECONDS or time.nanos not in _NANOS:
+        raise InvalidRequest(
+            f"{field}.timestamp_range.{bound}",
+            "is not a time of the years 1 to 9999 with nanos from 0 to 999,999,999",
+        )
     return time.seconds * 1_000_000 + time.nanos // 1000

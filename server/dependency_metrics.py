@@ -1,18 +1,15 @@
 """
-What is measured of calls to the Qdrant server, and of points that were not to be trusted.
+What is measured of calls to the Qdrant server.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-from prometheus_client.core import CounterMetricFamily, Metric
-from prometheus_client.registry import Collector
 
 from adapters.calls import BreakerState
 from adapters.qdrant_link import OPERATIONS
-from adapters.reads import DENIALS
 from server.metrics import CODES, OTHER, PREFIX, STAGE_SECONDS
 
 QDRANT = "qdrant"
@@ -103,26 +100,3 @@ class DependencyMetrics:
     def _show(self, state: BreakerState) -> None:
         for one in BreakerState:
             self._state.labels(QDRANT, one.value).set(one is state)
-
-
-class DeniedPoints(Collector):
-    """
-    Shows how many stored points were dropped, by reason.
-    """
-
-    def __init__(self, denied: Mapping[str, int]) -> None:
-        self._denied = denied
-
-    def collect(self) -> Iterable[Metric]:
-        """
-        Return the counter as it is.
-        """
-        family = CounterMetricFamily(
-            f"{PREFIX}denied_points",
-            "Stored points that were dropped when they came back: damaged, out of scope, not asked "
-            "for.",
-            labels=("reason",),
-        )
-        for reason in DENIALS:
-            family.add_metric((reason,), self._denied.get(reason, 0))
-        yield family

@@ -1,5 +1,6 @@
 """
-What happens around every call: admission, request id, deadline, errors, metrics, one log line.
+What happens around every call: who calls, admission, request id, deadline, errors, metrics, and one
+log line.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from google.protobuf.message import DecodeError
 from adapters.deadline import DEADLINE
 from adapters.trace import TRACEPARENT
 from assembler.errors import DeadlineExceeded, Overloaded, RequestUndecodable
+from server.access import CALLER, Access
 from server.admission import Admission
 from server.metrics import Metrics
 from server.settings import Settings
@@ -45,11 +47,13 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self,
         *,
         settings: Settings,
+        access: Access,
         admission: Admission,
         metrics: Metrics,
         logger: FilteringBoundLogger,
     ) -> None:
         self._settings = settings
+        self._access = access
         self._admission = admission
         self._metrics = metrics
         self._logger = logger
@@ -85,7 +89,11 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self._metrics.started.labels(*labels).inc()
         code = grpc.StatusCode.OK
         error: BaseException | None = None
+        caller = ""
         try:
+            known = self._access.caller_of(context.invocation_metadata(), context.auth_context())
+            CALLER.set(known)
+            caller = known.name
             reply = await self._admitted(handler, raw, context)
             context.set_trailing_metadata(((REQUEST_ID, request_id),))
         except asyncio.CancelledError:
@@ -103,7 +111,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             seconds = time.perf_counter() - started
             self._metrics.handled.labels(*labels, code.name).inc()
             self._metrics.handling.labels(*labels).observe(seconds)
-            self._log(method, request_id, code, seconds, error)
+            self._log(method, request_id, caller, code, seconds, error)
         trailers = ((STATUS_DETAILS, status.SerializeToString()), (REQUEST_ID, request_id))
         await context.abort(code, status.message, trailers)
         return None
@@ -144,6 +152,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         self,
         method: str,
         request_id: str,
+        caller: str,
         code: grpc.StatusCode,
         seconds: float,
         error: BaseException | None,
@@ -151,6 +160,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         facts: dict[str, Any] = {
             "method": method,
             "request_id": request_id,
+            "caller": caller,
             "code": code.name,
             "seconds": round(seconds, 6),
         }

@@ -47,6 +47,12 @@ async def serve(
     await service.health_server.start()
     await service.server.start()
     await service.readiness.start()
+    watches = (
+        service.access.watch(),
+        service.denials.watch(),
+        watch_loop(service.metrics.loop_gaps),
+    )
+    watching = [asyncio.create_task(one) for one in watches]
     logger.info(
         "serving",
         port=service.port,
@@ -55,15 +61,16 @@ async def serve(
     )
     if ready is not None:
         ready(service, scraped.server_port)
-    gaps = asyncio.create_task(watch_loop(service.metrics.loop_gaps))
     try:
         await stopping.wait()
     finally:
+        for task in watching:
+            task.cancel()
         logger.info("draining", seconds=settings.drain_seconds)
         await service.health.enter_graceful_shutdown()
         await service.server.stop(settings.drain_seconds)
         await service.health_server.stop(0)
-        gaps.cancel()
+        service.denials.report()
         await service.backend.close()
         scraped.shutdown()
         scraped.server_close()

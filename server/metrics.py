@@ -25,6 +25,10 @@ RATIOS = (0.1, 0.25, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.975, 0.99, 1.0)
 SMALL_COUNTS = (0.0, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0)
 OTHER = "_OTHER"
 OUTCOMES = ("complete", "trimmed", "empty", "degraded")
+RELOADS = ("changed", "refused")
+DENIALS = ("damaged", "scope", "key")
+"""Why a point that a read returned is dropped, as adapters count it."""
+
 REJECTIONS = ("overload", "deadline_too_short", "invalid")
 CODES = (
     *("OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND"),
@@ -49,7 +53,7 @@ class Metrics:
         methods: Sequence[tuple[str, str]],
         tokenizers: Sequence[str],
         inflight_limit: int,
-        caches: Mapping[str, CacheRequests],
+        caches: Mapping[str, CacheRequests] | None = None,
     ) -> None:
         """
         Create every series.
@@ -110,7 +114,7 @@ class Metrics:
             buckets=GAP_SECONDS,
             registry=registry,
         )
-        registry.register(CacheCollector(caches))
+        registry.register(CacheCollector(caches or {}))
         self.rejected = Counter(
             f"{PREFIX}requests_rejected_total",
             "Requests refused before any work.",
@@ -179,6 +183,23 @@ class Metrics:
             buckets=SMALL_COUNTS,
             registry=registry,
         )
+        self.denied = Counter(
+            f"{PREFIX}denied_points_total",
+            "Points that came back from an index and were dropped by the check after the read.",
+            ("reason",),
+            registry=registry,
+        )
+        self.callers_reloads = Counter(
+            f"{PREFIX}callers_reloads_total",
+            "Changes of the file of callers: taken over, or refused as broken.",
+            ("outcome",),
+            registry=registry,
+        )
+        self.callers_stale = Gauge(
+            f"{PREFIX}callers_stale",
+            "1 while the file of callers is broken and an earlier one serves.",
+            registry=registry,
+        )
         self.build = Gauge(
             f"{PREFIX}build_info", "Always 1.", ("version", "python_version"), registry=registry
         )
@@ -192,21 +213,20 @@ class Metrics:
             self.handling.labels("unary", service, method)
             for code in CODES:
                 self.handled.labels("unary", service, method, code)
-        for queue in QUEUES:
-            self.queue_length.labels(queue)
-            self.queue_wait.labels(queue)
-        for stage in Stage:
-            self.stage.labels(stage.value)
-        for disposition in Disposition:
-            self.dispositions.labels(disposition.value)
-        for note in Note:
-            self.notes.labels(note.value)
-        for outcome in OUTCOMES:
-            self.responses.labels(outcome)
-        for reason in REJECTIONS:
-            self.rejected.labels(reason)
-        for tokenizer in (*self._tokenizers, OTHER):
-            self.context.labels(tokenizer)
+        for metric, values in (
+            (self.queue_length, QUEUES),
+            (self.queue_wait, QUEUES),
+            (self.stage, [one.value for one in Stage]),
+            (self.dispositions, [one.value for one in Disposition]),
+            (self.notes, [one.value for one in Note]),
+            (self.responses, OUTCOMES),
+            (self.rejected, REJECTIONS),
+            (self.denied, DENIALS),
+            (self.callers_reloads, RELOADS),
+            (self.context, (*self._tokenizers, OTHER)),
+        ):
+            for value in values:
+                metric.labels(value)
 
     def waited(self, queue: str, seconds: float) -> None:
         """

@@ -106,7 +106,7 @@ class QdrantSettings(BaseSettings):
         return require_url(url, "http(s)://host[:port], with the gRPC port")
 
     @model_validator(mode="after")
-    def _tls_is_complete(self) -> QdrantSettings:
+    def _qdrant_tls_is_complete(self) -> QdrantSettings:
         files = (self.qdrant_ca_file, self.qdrant_client_cert_file, self.qdrant_client_key_file)
         if any(files) and urlsplit(self.qdrant_url or "").scheme != "https":
             msg = "qdrant_ca_file and the client's files need a qdrant_url of https"

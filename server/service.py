@@ -23,7 +23,7 @@ from assembler.report import AssembledContext
 from assembler.scope import VersionPolicy
 from assembler.source_text import SourceRequest, read_source
 from server import checks
-from server.access import Access
+from server.access import CALLER
 from server.convert import to_assemble_request, to_pack_request
 from server.convert_parts import to_messages
 from server.convert_scope import to_scope
@@ -53,7 +53,6 @@ class Parts:
     counters: TokenCounters
     listings: Callable[[str], Awaitable[Sequence[IndexListing]]]
     record: Callable[[AssembledContext], None]
-    access: Access
     settings: Settings
 
 
@@ -72,8 +71,7 @@ class ContextAssemblerService(ContextAssemblerServiceServicer):
         Answer `AssembleContext`.
         """
         parts = self._parts
-        tenants = [target.scope.tenant for target in request.targets]
-        parts.access.check(context.invocation_metadata(), tenants)
+        CALLER.get().check(target.scope for target in request.targets)
         asked = to_assemble_request(request, parts.settings)
         assembled = await parts.assembler.assemble(asked, context.time_remaining)
         parts.record(assembled)
@@ -86,8 +84,8 @@ class ContextAssemblerService(ContextAssemblerServiceServicer):
         """
         Answer `PackPassages`.
         """
+        del context
         parts = self._parts
-        parts.access.check(context.invocation_metadata(), [])
         asked = to_pack_request(request, parts.settings)
         assembled = await parts.assembler.pack_passages(asked)
         parts.record(assembled)
@@ -100,8 +98,8 @@ class ContextAssemblerService(ContextAssemblerServiceServicer):
         """
         Answer `CountTokens`.
         """
+        del context
         parts = self._parts
-        parts.access.check(context.invocation_metadata(), [])
         counter = parts.counters.get(checks.name(request.tokenizer, "tokenizer"))
         chars = sum(len(text) for text in request.texts)
         chars += sum(len(message.content) for message in request.messages.messages)
@@ -119,9 +117,8 @@ class ContextAssemblerService(ContextAssemblerServiceServicer):
         """
         Answer `ListTokenizers`.
         """
-        del request
+        del request, context
         parts = self._parts
-        parts.access.check(context.invocation_metadata(), [])
         return service_pb.ListTokenizersResponse(
             tokenizers=[
                 service_pb.Tokenizer(name=name, sha256=parts.counters.get(name).sha256)
@@ -135,8 +132,9 @@ class ContextAssemblerService(ContextAssemblerServiceServicer):
         """
         Answer `ListIndexes`.
         """
+        del context
         parts = self._parts
-        parts.access.check(context.invocation_metadata(), [request.tenant])
+        CALLER.get().check([pb.Scope(tenant=request.tenant)])
         if parts.settings.require_tenant and not request.tenant:
             raise InvalidRequest("tenant", "is required by this deployment")
         found = await parts.listings(request.tenant)
@@ -151,8 +149,9 @@ class ContextAssemblerService(ContextAssemblerServiceServicer):
         """
         Answer `GetSourceText`.
         """
+        del context
         parts = self._parts
-        parts.access.check(context.invocation_metadata(), [request.scope.tenant])
+        CALLER.get().check([request.scope])
         asked = _source_request(request, parts.settings)
         most = (parts.settings.max_message_bytes - REPLY_ROOM_BYTES) // BYTES_PER_CHAR
         size = most

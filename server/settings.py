@@ -57,6 +57,17 @@ class Settings(QdrantSettings):
     embedder_api_key: SecretStr | None = None
     """API key of that endpoint."""
 
+    embedder_sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    """Hash of the weights behind that endpoint, as manifests of indexes have it: your word that it
+    is the same model. Absent: a hash of the model's name."""
+
+    embedder_query_prefix: str = ""
+    """Text before every query sent there, where the model asks for one."""
+
+    more_model_dirs: tuple[Path, ...] = ()
+    """JSON list of folders of further exported models, for indexes and generations that were made
+    with them: while an index moves to another model, both are served. See docs/models.md."""
+
     cpu_request: int | None = Field(default=None, ge=1)
     """CPUs that the pod requests; Kubernetes can fill it in by a resourceFieldRef. Absent: the
     control group's quota, else the CPUs that the process is bound to."""
@@ -90,7 +101,19 @@ class Settings(QdrantSettings):
     added to the built-in ones or take their place. See docs/tuning.md."""
 
     api_keys_file: Path | None = None
-    """JSON file {key: [tenants]}; when given, calls need `authorization: Bearer <key>`."""
+    """JSON file of the callers, by hashes of keys or by client certificates, with the tenants that
+    each may read; when given, no call is answered without one. `keys new` adds to it, and changes
+    are seen within seconds. See docs/security.md."""
+
+    tls_certificate_file: Path | None = None
+    """PEM file of the gRPC port's certificate and the chain below its root; absent: plaintext."""
+
+    tls_key_file: Path | None = None
+    """PEM file of its private key, without a password."""
+
+    tls_client_ca_file: Path | None = None
+    """PEM file of the authorities that sign clients' certificates; when given, no client connects
+    without one, and `api_keys_file` says what each may read."""
 
     require_tenant: bool = False
     """Refuse requests whose scope names no tenant."""
@@ -174,6 +197,19 @@ class Settings(QdrantSettings):
     def _embedder_is_complete(self) -> Settings:
         if self.embedder_url is not None and not self.embedder_model:
             msg = "embedder_url needs embedder_model, the model's name at that endpoint"
+            raise ValueError(msg)
+        return self
+
+    @model_validator(mode="after")
+    def _tls_is_complete(self) -> Settings:
+        if (self.tls_certificate_file is None) != (self.tls_key_file is None):
+            msg = "tls_certificate_file and tls_key_file need each other"
+            raise ValueError(msg)
+        if self.tls_client_ca_file is not None and self.tls_certificate_file is None:
+            msg = "tls_client_ca_file needs tls_certificate_file and tls_key_file"
+            raise ValueError(msg)
+        if self.tls_client_ca_file is not None and self.api_keys_file is None:
+            msg = "tls_client_ca_file needs api_keys_file, which says what each client may read"
             raise ValueError(msg)
         return self
 

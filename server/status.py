@@ -59,6 +59,9 @@ TABLE: dict[type[errors.ContextAssemblerError], Row] = {
         code_pb2.UNAUTHENTICATED, ErrorReason.ERROR_REASON_CREDENTIALS_INVALID
     ),
     errors.TenantDenied: Row(code_pb2.PERMISSION_DENIED, ErrorReason.ERROR_REASON_TENANT_DENIED),
+    errors.PrincipalsDenied: Row(
+        code_pb2.PERMISSION_DENIED, ErrorReason.ERROR_REASON_PRINCIPALS_DENIED
+    ),
     errors.IndexUnavailable: Row(code_pb2.UNAVAILABLE, ErrorReason.ERROR_REASON_INDEX_UNAVAILABLE),
     errors.EmbedderUnavailable: Row(
         code_pb2.UNAVAILABLE, ErrorReason.ERROR_REASON_EMBEDDER_UNAVAILABLE

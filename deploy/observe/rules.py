@@ -136,6 +136,20 @@ ALERTS = [
         "A pod has as many requests in work as it accepts.",
     ),
     alert(
+        "PointsDenied",
+        "sum by (job, reason) (increase(context_assembler_denied_points_total[10m])) > 0\n",
+        "",
+        "ticket",
+        "An index returns points that are damaged or were not asked for; they are dropped.",
+    ),
+    alert(
+        "CallersStale",
+        "max by (instance) (context_assembler_callers_stale) > 0\n",
+        "5m",
+        "ticket",
+        "The file of callers is broken; an earlier one serves.",
+    ),
+    alert(
         "Refusing",
         'sum(rate(context_assembler_requests_rejected_total{reason="overload"}[5m])) > 0\n',
         "10m",

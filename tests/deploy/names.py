@@ -14,7 +14,7 @@ import yaml
 from prometheus_client import CollectorRegistry
 
 from server.bootstrap import DESCRIPTOR, READINESS
-from server.dependency_metrics import DeniedPoints, DependencyMetrics
+from server.dependency_metrics import DependencyMetrics
 from server.metrics import Metrics
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +36,6 @@ def code_metrics() -> Metrics:
         caches={"query_embedding": lambda: (0, 0), "token_count": lambda: (0, 0)},
     )
     DependencyMetrics(made.registry)
-    made.registry.register(DeniedPoints({}))
     return made
 
 

@@ -9,68 +9,30 @@ import io
 import json
 import urllib.request
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import grpc
 import pytest
 from contextassembler.v1 import context_assembler_service_pb2 as service_pb
 from contextassembler.v1 import context_pb2 as pb
-from contextassembler.v1.context_assembler_service_pb2_grpc import ContextAssemblerServiceStub
-from google.rpc import error_details_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-from grpc_status import rpc_status
 
 from indexer.request import Summary
-from server.bootstrap import LIVENESS, READINESS, Service
-from server.lifecycle import serve
+from server.bootstrap import LIVENESS, READINESS
+from server.callers import key_sha256
 from server.settings import Settings
-
-
-@dataclass
-class Running:
-    """
-    A service in this process, its channel, and how to stop it.
-    """
-
-    service: Service
-    channel: grpc.aio.Channel
-    metrics_port: int
-    stop: asyncio.Event
-    task: asyncio.Task[None]
-
-    @property
-    def stub(self) -> ContextAssemblerServiceStub:
-        return ContextAssemblerServiceStub(self.channel)
+from tests.edge.in_process import Running, reason_of, running_service
 
 
 @pytest.fixture
 async def running(settings: Settings, handbook: Summary, tmp_path: Path) -> AsyncIterator[Running]:
     keys = tmp_path / "keys.json"
-    keys.write_text(json.dumps({"good": ["", "acme"]}), encoding="utf-8")
-    mine = settings.model_copy(
-        update={
-            "host": "127.0.0.1",
-            "port": 0,
-            "health_port": 0,
-            "metrics_port": 0,
-            "api_keys_file": keys,
-            "max_inflight": 2,
-            "max_waiting": 2,
-            "log_level": "ERROR",
-        }
-    )
-    ready: asyncio.Future[tuple[Service, int]] = asyncio.get_running_loop().create_future()
-    stop = asyncio.Event()
-    task = asyncio.create_task(
-        serve(mine, ready=lambda service, port: ready.set_result((service, port)), stop=stop)
-    )
-    service, metrics_port = await ready
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{service.port}") as channel:
-        yield Running(service, channel, metrics_port, stop, task)
-    stop.set()
-    await task
+    entry = {"name": "tests", "key_sha256": key_sha256("good"), "tenants": ["", "acme"]}
+    content = {"callers": [{**entry, "may_set_principals": True}]}
+    keys.write_text(json.dumps(content), encoding="utf-8")
+    async with running_service(settings, api_keys_file=keys, max_inflight=2, max_waiting=2) as one:
+        yield one
 
 
 KEY = (("authorization", "Bearer good"),)
@@ -85,14 +47,6 @@ def asking(tenant: str = "") -> service_pb.AssembleContextRequest:
     )
 
 
-def reason_of(error: grpc.aio.AioRpcError) -> str:
-    status = rpc_status.from_call(error)  # type: ignore[arg-type]
-    info = error_details_pb2.ErrorInfo()
-    assert status is not None
-    assert status.details[0].Unpack(info)
-    return str(info.reason).removeprefix("ERROR_REASON_")
-
-
 async def test_bytes_that_are_no_message_are_an_invalid_argument(running: Running) -> None:
     call = running.channel.unary_unary(f"/{READINESS}/AssembleContext")
 
@@ -101,21 +55,6 @@ async def test_bytes_that_are_no_message_are_an_invalid_argument(running: Runnin
 
     assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
     assert reason_of(caught.value) == "REQUEST_UNDECODABLE"
-
-
-async def test_keys_and_tenants_are_checked_before_anything_is_looked_up(running: Running) -> None:
-    for metadata in ((), (("authorization", "Bearer bad"),)):
-        with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await running.stub.AssembleContext(asking(), metadata=metadata)
-        assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
-    texts = set()
-    for tenant in ("real-one", "made-up"):
-        with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await running.stub.AssembleContext(asking(tenant), metadata=KEY)
-        assert caught.value.code() is grpc.StatusCode.PERMISSION_DENIED
-        texts.add(caught.value.details())
-    assert len(texts) == 1
-    assert (await running.stub.AssembleContext(asking("acme"), metadata=KEY)).context.context == ""
 
 
 async def test_a_request_id_is_kept_or_made(running: Running) -> None:

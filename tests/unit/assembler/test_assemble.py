@@ -228,7 +228,7 @@ async def test_a_given_vector_must_be_of_the_index(small: SmallIndex) -> None:
 
 
 async def test_an_index_of_another_model_is_unusable_without_vectors(small: SmallIndex) -> None:
-    small.assembler._look._embedder = None
+    small.assembler._look._embedders = {}
 
     with pytest.raises(IndexUnusable, match="send query vectors"):
         await small.ask()
@@ -452,7 +452,7 @@ async def test_sections_beyond_the_first_read_are_read_when_duplicates_leave_roo
 
 
 async def test_vectors_alone_need_no_embedder(small: SmallIndex) -> None:
-    small.assembler._look._embedder = None
+    small.assembler._look._embedders = {}
     vector = QueryVector(hash_vector("trains", 8), "fake")
 
     context = await small.ask(

@@ -312,6 +312,8 @@ def test_a_pinned_chunk_falls_back_to_its_own_text() -> None:
     assert own.parent.section.text == "Beta."
     wrong = replace(parent.section, text="x" * 12)
     assert pin_chunk(chunk, [wrong], {chunk.key: "Beta."}, SCOPE, 0, "f").span == Span(7, 12)
+    with pytest.raises(InvalidRequest, match="not readable"):
+        pin_chunk(chunk, [], {chunk.key: "Bet4."}, SCOPE, 0, "f")
     assert pin_chunk(chunk, [parent.section], {}, SCOPE, 0, "f").span == Span(7, 12)
     with pytest.raises(InvalidRequest, match="not readable"):
         pin_chunk(chunk, [], {}, SCOPE, 0, "f")

@@ -1,0 +1,86 @@
+"""
+The embedded engine moves on while it is read, however fast publishes follow each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adapters.edge_files import KEPT_STATES, IndexFolder
+from adapters.edge_index import EdgeIndex
+from adapters.edge_store import EdgeStore
+from assembler.errors import IndexUnusable
+from assembler.model import PointKind
+from assembler.ports import SparseSearch
+from assembler.scope import IndexVersion, ReadScope, Scope
+from tests.contract.corpus import Source, hits_of, publish
+
+CATS = Source("cats", ("Cats sleep.",))
+MANY = KEPT_STATES + 2
+SEARCH = [SparseSearch("cats", PointKind.CHUNK, 50)]
+
+
+def scope_at(version: IndexVersion) -> ReadScope:
+    return ReadScope("docs", version, readers_required=False, asked=Scope())
+
+
+def publish_many(store: EdgeStore, first: int) -> None:
+    for number in range(first, first + MANY):
+        publish(store, [replace(CATS, source_id=f"{number}")])
+
+
+async def test_a_state_that_went_before_it_was_opened_is_read_from_a_later_one(
+    tmp_path: Path,
+) -> None:
+    store, index = EdgeStore(tmp_path), EdgeIndex(tmp_path, is_exact=True, poll_seconds=1000.0)
+    publish(store, [CATS])
+    version = (await index.resolve("docs", "")).version
+    publish_many(store, 0)
+
+    (hits,) = await index.search_text(scope_at(version), SEARCH)
+    (row,) = await index.rows("docs", "", "cats")
+
+    assert [hit.chunk.provenance.source_id for hit in hits_of(hits)] == ["cats"]
+    assert row.source_id == "cats"
+    await index.close()
+
+
+async def test_the_ledger_of_a_state_that_went_is_read_from_a_later_one(tmp_path: Path) -> None:
+    store, index = EdgeStore(tmp_path), EdgeIndex(tmp_path, poll_seconds=1000.0)
+    publish(store, [CATS])
+    await index.resolve("docs", "")
+    publish_many(store, 0)
+
+    (row,) = await index.rows("docs", "", "0")
+
+    assert row.from_rev == 2
+    await index.close()
+
+
+async def test_what_was_open_is_opened_before_a_new_state_is_served(tmp_path: Path) -> None:
+    store, index = EdgeStore(tmp_path), EdgeIndex(tmp_path, poll_seconds=1000.0)
+    publish(store, [CATS])
+    version = (await index.resolve("docs", "")).version
+    await index.search_text(scope_at(version), SEARCH)
+
+    publish(store, [replace(CATS, source_id="more")])
+    await index.resolve("docs", "", refresh=True)
+
+    with index._states.reading("docs") as state:
+        assert list(state._shards) == [version.generation]
+    await index.close()
+
+
+async def test_a_state_that_is_there_and_damaged_is_not_asked_again(tmp_path: Path) -> None:
+    store, index = EdgeStore(tmp_path), EdgeIndex(tmp_path, poll_seconds=1000.0)
+    publish(store, [CATS])
+    await index.resolve("docs", "")
+    (ledger,) = (IndexFolder(tmp_path, "docs").current().path / "ledgers").iterdir()
+    ledger.write_text("{", encoding="utf-8")
+
+    with pytest.raises(IndexUnusable):
+        await index.rows("docs", "", "cats")
+    await index.close()
