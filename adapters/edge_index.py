@@ -12,7 +12,8 @@ from typing import TypeVar
 
 from adapters.edge_opened import POLL_SECONDS, OpenedState, OpenedStates
 from adapters.edge_shard import EdgeShard
-from adapters.ledger import Head, source_rows
+from adapters.head import Head
+from adapters.ledger import source_rows
 from adapters.payload_values import Payload
 from adapters.reads import PointReads
 from adapters.searches import PointQuery, ScoredPayload
@@ -62,7 +63,8 @@ class EdgeIndex(PointReads):
 
         def read() -> Sequence[SourceRow]:
             with self._states.reading(index) as state:
-                return source_rows(state.ledger(tenant).rows, source_id)
+                ledger = state.ledger(tenant)
+                return source_rows(ledger.rows, ledger.tombstones, source_id)
 
         return await asyncio.to_thread(read)
 

@@ -96,6 +96,24 @@ class EdgeShard:
                 self._shard.flush()
             self._shard.close()
 
+    def copy_to(self, other: EdgeShard) -> None:
+        """
+        Write every point, as it is stored, into another shard of the same configuration.
+        """
+        offset = None
+        while True:
+            request = edge.ScrollRequest(
+                offset=offset, limit=_PAGE, with_payload=True, with_vector=True
+            )
+            with _translated(self._index):
+                records, offset = self._shard.scroll(request)
+                points = [
+                    edge.Point(one.id, one.vector or {}, one.payload or {}) for one in records
+                ]
+                other._shard.update(edge.UpdateOperation.upsert_points(points))
+            if offset is None:
+                return
+
     def query(self, queries: Sequence[PointQuery]) -> list[list[ScoredPayload]]:
         """
         Return the results of a batch of searches.

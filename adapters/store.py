@@ -11,11 +11,16 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from assembler.model import FOREVER, Chunk, FieldType, Section
+from adapters.records import LedgerRow, RevisionSummary, TenantLedger
+from adapters.upkeep import Upkeep
+from assembler.model import Chunk, FieldType, Section
 from assembler.ports import ModelIdentity, Vector
 from assembler.scope import IndexVersion
+
+if TYPE_CHECKING:
+    from adapters.head import Build
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,63 +111,6 @@ def _digest(shape: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerRow:
-    """
-    One source version of a tenant as the ledger keeps it.
-
-    Attributes:
-        source_set: The set whose desired state a run of the indexer states.
-        described_sha256: Hash of title, uri, media type, language and metadata.
-        readers: None where nobody was named.
-    """
-
-    source_id: str
-    version: str
-    content_sha256: str
-    source_set: str
-    described_sha256: str
-    language: str
-    title: str
-    uri: str
-    media_type: str
-    chars: int
-    sections: int
-    chunks: int
-    tokens: int
-    readers: tuple[str, ...] | None
-    from_rev: int
-    active_to_rev: int = FOREVER
-    to_rev: int = FOREVER
-
-
-@dataclass(frozen=True, slots=True)
-class RevisionSummary:
-    """
-    One published revision of a tenant; `published_at` is RFC 3339, UTC.
-    """
-
-    revision: int
-    published_at: str
-    added: int
-    ended: int
-    embedded: int
-    reused: int
-
-
-@dataclass(frozen=True, slots=True)
-class TenantLedger:
-    """
-    Everything known of one tenant's part of an index; revision 0 is the empty, unpublished part.
-    """
-
-    generation: str | None
-    revision: int
-    readers_required: bool
-    rows: tuple[LedgerRow, ...]
-    revisions: tuple[RevisionSummary, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ChunkPoint:
     """
     A chunk to be written.
@@ -202,7 +150,7 @@ class Publication(Protocol):
     @property
     def ledger(self) -> TenantLedger:
         """
-        Return the state before this change. Its revision + 1 is the one being made.
+        Return the state before this change; its `next_revision` is the one being made.
         """
         ...
 
@@ -228,11 +176,14 @@ class Publication(Protocol):
         """
         ...
 
-    def reusable_vectors(self, source_id: str) -> Mapping[str, Vector]:
+    def reusable_vectors(
+        self, source_id: str, content_sha256: str | None = None
+    ) -> Mapping[str, Vector]:
         """
-        Return stored vectors of all versions of a source by `input_sha256`.
+        Return stored vectors by `input_sha256`: of all versions of a source, of the same text under
+        another name, and of what a run that was broken off has written.
 
-        Empty where the present generation was made with another model.
+        Empty where they were made with another model, or otherwise than the open generation's.
         """
         ...
 
@@ -252,7 +203,7 @@ class Publication(Protocol):
 
     def set_readers(self, source_id: str, readers: tuple[str, ...] | None) -> None:
         """
-        Set the readers on all points of a source, in all revisions; it takes effect at once.
+        Set the readers on all points of a source, in all revisions, when the change is committed.
         """
         ...
 
@@ -266,6 +217,16 @@ class Publication(Protocol):
             rows: Every row of the tenant, present and ended, replacing the ledger's.
             readers_required: Whether absent readers mean invisible from now on.
             summary: What this revision did.
+        """
+        ...
+
+    def stage(
+        self, rows: Sequence[LedgerRow], *, readers_required: bool, summary: RevisionSummary
+    ) -> IndexVersion:
+        """
+        Do all that `commit` does but for what readers see, which is left to `publish_build`.
+
+        Any other change of the tenant's part (of an embedded index: of the index) discards it.
         """
         ...
 
@@ -294,6 +255,32 @@ class IndexStore(Protocol):
         Raises:
             IndexUnavailable: Another process is writing, or the place cannot be written.
             IndexUnusable: The files are damaged or the name is malformed.
+        """
+        ...
+
+    def upkeep(self, index: str, tenant: str) -> AbstractContextManager[Upkeep]:
+        """
+        Lock the tenant's part of an index that is there.
+
+        Raises:
+            IndexUnknown: Nothing was ever published under this name.
+            IndexUnavailable: Another process is writing, or the place cannot be written.
+        """
+        ...
+
+    def waiting_build(self, index: str, tenant: str) -> Build | None:
+        """
+        Return the build of the tenant's part that waits to be published, or None.
+        """
+        ...
+
+    def publish_build(self, index: str, tenant: str) -> IndexVersion:
+        """
+        Publish the tenant's build that waits, in one write of the head.
+
+        Raises:
+            InvalidRequest: No build waits.
+            IndexUnusable: What waits is not what was built.
         """
         ...
 

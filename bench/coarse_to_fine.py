@@ -39,11 +39,11 @@ from assembler.request import (
 )
 from assembler.scope import Scope, VersionPolicy
 from bench.big_index import add_filler, models
-from evaluation.memo import Memo
 from bench.quality.options import TOKENIZER, FillChoice, Job, Options
 from bench.quality.prepare import prepare
 from bench.quality.run import FULL, Runner, limited
 from evaluation.bootstrap import difference_of, mean_of
+from evaluation.memo import Memo
 from evaluation.question_set import QuestionSet, read_set
 from server.settings import Settings
 

@@ -1,9 +1,10 @@
 """
-`context-assembler index` and `indexes`: write indexes and list them.
+`context-assembler index`: the everyday command that writes an index.
 """
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +18,6 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
 
 from adapters.embedder import OnnxEmbedder
 from adapters.model_export import export_model
@@ -25,21 +25,13 @@ from adapters.model_files import DESCRIPTION
 from assembler.errors import InvalidRequest
 from assembler.model import FieldType
 from assembler.profile import PROFILES
-from cli.options import TenantName
+from cli.options import AsJson, TenantName, show_json
 from indexer.index import run_index
 from indexer.request import DEFAULT_SET, IndexRequest, Summary
 from server.bootstrap import make_store
 from server.settings import Settings
 
-indexes = typer.Typer(help="The indexes that are there.", no_args_is_help=True)
 SHOWN_WARNINGS = 5
-
-
-@indexes.callback()
-def group() -> None:
-    """
-    The indexes that are there.
-    """
 
 
 def index(
@@ -84,6 +76,7 @@ def index(
             "it; for a new one the model's own."
         ),
     ] = None,
+    as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """
     Index files: what is new or changed is written, what is missing ends, the rest is carried over.
@@ -105,7 +98,11 @@ def index(
     )
     if not request.paths and not request.remove:
         raise InvalidRequest("paths", "are missing; name files or folders, or --remove a source")
-    show_summary(Console(), index_paths(request, Settings(), Console(stderr=True)))
+    summary = index_paths(request, Settings(), Console(stderr=True))
+    if as_json:
+        show_json(facts_of(summary))
+    else:
+        show_summary(Console(), summary)
 
 
 def index_paths(request: IndexRequest, settings: Settings, console: Console) -> Summary:
@@ -133,6 +130,14 @@ def index_paths(request: IndexRequest, settings: Settings, console: Console) -> 
         return run_index(request, make_store(settings), embedder, show)
 
 
+def facts_of(summary: Summary) -> dict[str, object]:
+    """
+    Return what a run did, for programs.
+    """
+    unreadable = [{"path": one.path, "reason": one.reason} for one in summary.unreadable]
+    return asdict(replace(summary, unreadable=[])) | {"unreadable": unreadable}
+
+
 def show_summary(console: Console, summary: Summary) -> None:
     """
     Print what a run did, and every file that it could not read.
@@ -155,30 +160,6 @@ def show_summary(console: Console, summary: Summary) -> None:
         f"{summary.embedded} embedded, {summary.reused} reused, {summary.seconds:.1f} s",
         highlight=False,
     )
-
-
-@indexes.command("list")
-def list_indexes(
-    tenant: Annotated[str | None, typer.Option(help="Only this tenant. Default: all.")] = None,
-) -> None:
-    """
-    List the indexes with their version, sources, chunks, model and filterable fields.
-    """
-    table = Table("index", "tenant", "version", "sources", "chunks", "languages", "model", "fields")
-    for one in sorted(make_store(Settings()).listings(tenant), key=lambda item: item.name):
-        ledger = one.ledger
-        live = [row for row in ledger.rows if ledger.revision < row.to_rev]
-        table.add_row(
-            one.name,
-            one.tenant or "(empty)",
-            f"{ledger.generation}.{ledger.revision}",
-            str(len(live)),
-            str(sum(row.chunks for row in live)),
-            ", ".join(sorted({row.language for row in live if row.language})),
-            one.manifest.embedding.model.name,
-            ", ".join(f"{name}:{kind.value}" for name, kind in sorted(one.manifest.fields.items())),
-        )
-    Console().print(table)
 
 
 def _schema(fields: list[str] | None) -> dict[str, FieldType] | None:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from assembler.errors import ContextAssemblerError
-from cli import ask, demo, index, look, model, tune
+from cli import ask, demo, index, indexes, look, model, tune
 from evaluation.question_set import QuestionSetInvalid
 from server.lifecycle import serve as run_server
 from server.profiles import ProfilesInvalid
@@ -37,7 +37,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command("index")(index.index)
-app.add_typer(index.indexes, name="indexes")
+app.add_typer(indexes.app, name="indexes")
 app.add_typer(model.app, name="model")
 app.command("ask")(ask.ask)
 app.command("source")(look.source)

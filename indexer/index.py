@@ -9,15 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from adapters.store import (
-    Bm25Spec,
-    EmbeddingSpec,
-    IndexStore,
-    LedgerRow,
-    Manifest,
-    Publication,
-    RevisionSummary,
-)
+from adapters.records import LedgerRow, RevisionSummary
+from adapters.store import Bm25Spec, EmbeddingSpec, IndexStore, Manifest, Publication
 from assembler.errors import InvalidRequest, ProfileUnknown
 from assembler.model import FOREVER, FieldType
 from assembler.profile import PROFILES, profile_of
@@ -62,7 +55,7 @@ def run_index(
         schema = request.schema
         if schema is None:
             schema = publication.manifest.fields if publication.manifest else {}
-        reads, failed = read_all(request, schema, publication.ledger.rows, summary, progress)
+        reads, failed = read_all(request, schema, publication.ledger, summary, progress)
         plan = _plan(request, publication, reads, failed)
         manifest = manifest_of(embedder.spec, schema)
         if not request.paths and request.schema is None and publication.manifest:
@@ -147,7 +140,7 @@ def _apply(
         summary.index_version = f"{ledger.generation}.{ledger.revision}" if ledger.revision else ""
         return
     publication.open_generation(manifest)
-    revision = ledger.revision + 1
+    revision = ledger.next_revision
     writer = Writer(publication, embedder, progress)
     fresh: list[LedgerRow] = []
     foreign = Foreign()

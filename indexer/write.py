@@ -5,7 +5,7 @@ Embed what has no vector yet and write points in batches.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from adapters.store import ChunkPoint, Publication, SectionPoint
 from assembler.model import Section
@@ -29,7 +29,6 @@ class Writer:
         self._publication = publication
         self._embedder = embedder
         self._progress = progress
-        self._known_sources = {row.source_id for row in publication.ledger.rows}
         self._waiting: list[tuple[CutSource, Draft]] = []
         self._sections: list[Section] = []
         self._vectors: dict[str, Vector] = {}
@@ -42,7 +41,8 @@ class Writer:
         """
         Take a source; writes when enough has come together.
         """
-        self._vectors.update(self._reusable(cut.file.source_id))
+        stored = self._publication.reusable_vectors(cut.file.source_id, cut.content_sha256)
+        self._vectors.update(stored)
         self._sections += cut.sections
         self._waiting += [(cut, draft) for draft in cut.drafts]
         self._total += len(cut.drafts)
@@ -86,11 +86,6 @@ class Writer:
         if self._total:
             self._progress("embedding", self._done, self._total)
         self._waiting, self._sections, self._vectors = [], [], {}
-
-    def _reusable(self, source_id: str) -> Mapping[str, Vector]:
-        if source_id not in self._known_sources:
-            return {}
-        return self._publication.reusable_vectors(source_id)
 
     def _tell(self, count: int) -> None:
         self._done += count

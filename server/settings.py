@@ -47,6 +47,13 @@ class Settings(BaseSettings):
     qdrant_timeout_seconds: float = Field(default=5.0, gt=0)
     """Longest time of one call to the Qdrant server."""
 
+    retained_revisions: int = Field(default=10, ge=1)
+    """Revisions that `indexes gc` keeps of each tenant, the one that is served included."""
+
+    retired_seconds: float = Field(default=3600.0, ge=0)
+    """How long `indexes gc` keeps a revision after another took its place; longer than any
+    request."""
+
     model_dir: Path = Path("var/models/all-minilm-l6-v2")
     """Folder of the exported embedding model."""
 

@@ -57,7 +57,7 @@ async def opened(kind: str, folder: Path) -> AsyncIterator[Backend]:
     else:
         with TestServer() as server:
             address = QdrantServer("127.0.0.1", grpc_port=server.port)
-            store = QdrantStore(address)
+            store = QdrantStore(address, settle_seconds=0.0)
             reader = QdrantIndex(address, is_exact=True, head_seconds=0.0)
             yield Backend(kind, store, reader)
             await reader.close()

@@ -10,6 +10,7 @@ from google.protobuf.message import Message
 IMPLEMENTED = {
     "ListCollectionsRequest": "",
     "CollectionExistsRequest": "collection_name",
+    "DeleteCollection": "collection_name",
     "CreateCollection": "collection_name vectors_config sparse_vectors_config shard_number "
     "replication_factor write_consistency_factor hnsw_config",
     "VectorsConfig": "params_map",

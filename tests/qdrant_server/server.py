@@ -113,6 +113,16 @@ class TestServer:
         )
         self._shards[name] = edge.EdgeShard.create(str(path), config)
 
+    def remove(self, name: str) -> bool:
+        """
+        Remove a collection, and return whether it was there.
+        """
+        shard = self._shards.pop(name, None)
+        if shard is not None:
+            shard.close()
+            shutil.rmtree(self._folder / name)
+        return shard is not None
+
     def answer(
         self, call: str, request: Message, context: grpc.ServicerContext, do: Callable[[], Answer]
     ) -> Answer:
@@ -170,3 +180,12 @@ class _Collections(wire.CollectionsServicer):
             return wire.CollectionOperationResponse(result=True)
 
         return self._server.answer("Create", request, context, do)
+
+    def Delete(
+        self, request: wire.DeleteCollection, context: grpc.ServicerContext
+    ) -> wire.CollectionOperationResponse:
+        def do() -> wire.CollectionOperationResponse:
+            is_there = self._server.remove(request.collection_name)
+            return wire.CollectionOperationResponse(result=is_there)
+
+        return self._server.answer("Delete", request, context, do)
