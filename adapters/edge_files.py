@@ -118,6 +118,13 @@ class IndexFolder:
             raise _unwritable(self._path, error) from error
         return copy
 
+    @property
+    def journal(self) -> Path:
+        """
+        Return the file of vectors that no published state has yet.
+        """
+        return self._path / "vectors.journal"
+
     def waiting(self) -> StateFolder | None:
         """
         Return the state that waits to be published, or None; call it under the lock.
@@ -128,6 +135,12 @@ class IndexFolder:
             number = 0
         state = StateFolder(self._states / f"{number + 1:08d}")
         return state if state.build.is_file() else None
+
+    def empty(self) -> StateFolder:
+        """
+        Return a state that is not there, for those who only look.
+        """
+        return StateFolder(self._states / "none")
 
     def keep(self, state: StateFolder) -> None:
         """

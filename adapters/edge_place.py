@@ -7,7 +7,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 
-from adapters.edge_files import IndexFolder
+from adapters.edge_files import IndexFolder, opening
 from adapters.edge_paths import StateFolder
 from adapters.edge_shard import EdgeShard, close_all
 from adapters.edge_state import (
@@ -20,9 +20,11 @@ from adapters.edge_state import (
     write_manifest,
 )
 from adapters.head import Build, Head
+from adapters.place import write_readers
 from adapters.points import PointWriter
 from adapters.records import TenantLedger
 from adapters.store import Manifest
+from adapters.vector_journal import VectorJournal
 
 
 class EdgePlace:
@@ -30,13 +32,21 @@ class EdgePlace:
     The `UpkeepPlace` of one tenant's part. Readers see nothing of it before its state is current.
     """
 
-    def __init__(self, index: str, tenant: str, folder: IndexFolder, state: StateFolder) -> None:
+    def __init__(
+        self,
+        index: str,
+        tenant: str,
+        folder: IndexFolder,
+        state: StateFolder,
+        *,
+        is_kept: bool = False,
+    ) -> None:
         self._index = index
         self._tenant = tenant
         self._folder = folder
         self._state = state
         self._shards: dict[str, EdgeShard] = {}
-        self._is_kept = False
+        self._is_kept = is_kept
         self._is_scrubbed = False
         self._newest: str | None = None
         self._ledger: TenantLedger | None = None
@@ -68,7 +78,8 @@ class EdgePlace:
         """
         if generation not in self._shards:
             path = self._state.shard(generation)
-            self._shards[generation] = EdgeShard.load(self._index, path)
+            with opening(self._state):
+                self._shards[generation] = EdgeShard.load(self._index, path)
         return self._shards[generation]
 
     def create(self, manifest: Manifest) -> None:
@@ -81,16 +92,23 @@ class EdgePlace:
             self._shards[generation] = EdgeShard.create(self._index, path, manifest)
             self._manifests[generation] = manifest
 
+    def journal(self, manifest: Manifest) -> VectorJournal:
+        """
+        Return where vectors are kept until they are published.
+        """
+        return VectorJournal(self._folder.journal, manifest.embedding)
+
     def forget_beyond(self) -> None:
         """
         Do nothing: the ledger is written as a whole, and a build that waited is gone already.
         """
 
-    def stage(self, build: Build, ledger: TenantLedger, manifest: Manifest) -> None:
+    def stage(self, build: Build, ledger: TenantLedger) -> None:
         """
         Leave the state beside the current one, durable and whole.
         """
-        self._write(build.head, ledger, manifest)
+        write_readers(self, self._tenant, build.readers)
+        self._write(build.head, ledger, build.manifest)
         write_build(self._state, self._tenant, build)
         self._folder.keep(self._state)
         self._is_kept = True
@@ -111,6 +129,7 @@ class EdgePlace:
             self._folder.commit(self._state, kept_states=0)
         else:
             self._folder.commit(self._state)
+        self._folder.journal.unlink(missing_ok=True)
         self._is_kept = True
 
     def move_head(self, head: Head) -> None:

@@ -134,6 +134,13 @@ class EdgeShard:
         """
         return [record.payload or {} for record in self._records(wanted, keys, page)]
 
+    def payloads(self, wanted: Filter) -> Iterator[Payload]:
+        """
+        Return the whole payloads of all points that pass, read in pages.
+        """
+        for record in self._records(wanted, None, _PAGE):
+            yield record.payload or {}
+
     def upsert(self, points: Sequence[PointRecord]) -> None:
         """
         Write points, replacing those with the same id.

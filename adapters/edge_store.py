@@ -14,10 +14,12 @@ from adapters.edge_place import EdgePlace
 from adapters.edge_state import read_build, read_heads, read_ledger, read_manifests
 from adapters.head import Build
 from adapters.index_names import require_index_name
+from adapters.part_reader import PartReader, PointPartReader
 from adapters.point_upkeep import PointUpkeep
 from adapters.publication import PointPublication
 from adapters.store import IndexListing, Publication
 from adapters.upkeep import Upkeep
+from assembler.errors import IndexUnknown
 from assembler.scope import IndexVersion
 
 
@@ -69,6 +71,30 @@ class EdgeStore:
                 yield PointUpkeep(place, tenant, *place.known())
             finally:
                 place.leave()
+
+    @contextmanager
+    def reading(self, index: str, tenant: str, *, of_build: bool = False) -> Iterator[PartReader]:
+        """
+        Open the tenant's part of an index, or its build that waits, without changing or locking
+        anything; an index that is not there is empty.
+
+        Raises:
+            InvalidRequest: No build waits.
+        """
+        require_index_name(index)
+        folder = IndexFolder(self._root, index)
+        if of_build and self.waiting_build(index, tenant) is None:
+            raise no_build(index)
+        try:
+            state = folder.waiting() if of_build else folder.current()
+        except IndexUnknown:
+            state = None
+        place = EdgePlace(index, tenant, folder, state or folder.empty(), is_kept=True)
+        try:
+            _, ledger = place.known()
+            yield PointPartReader(index, place, tenant, ledger, place.journal)
+        finally:
+            place.close()
 
     def waiting_build(self, index: str, tenant: str) -> Build | None:
         """

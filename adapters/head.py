@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from adapters.bm25 import bm25_language
 from adapters.records import TenantLedger
+from adapters.store import Manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ class Build:
         base_generation: The head that it was built on.
         base_revision: Its revision.
         head: Where the head goes.
+        manifest: Of the generation that it goes into.
+        published_at: The time of its revision.
         points: How many were written.
         readers: Access lists to be set when it is published, by source.
     """
@@ -61,6 +64,8 @@ class Build:
     base_generation: str | None
     base_revision: int
     head: Head
+    manifest: Manifest
+    published_at: str
     points: int
     readers: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
 

@@ -13,12 +13,13 @@ from adapters.payload_values import Payload
 from adapters.points import PointWriter
 from adapters.records import TenantLedger
 from adapters.store import Manifest
+from adapters.vector_journal import VectorJournal
 from assembler.filters import AnyString, Condition, Filter
 
 
-class Place(Protocol):
+class StoredPoints(Protocol):
     """
-    Where one tenant's part of an index is written; it holds the writer lock.
+    The points of one tenant's part of an index.
     """
 
     def manifests(self) -> Mapping[str, Manifest]:
@@ -33,9 +34,21 @@ class Place(Protocol):
         """
         ...
 
+
+class Place(StoredPoints, Protocol):
+    """
+    Where one tenant's part of an index is written; it holds the writer lock.
+    """
+
     def create(self, manifest: Manifest) -> None:
         """
         Make a generation, or the rest of one whose making was broken off.
+        """
+        ...
+
+    def journal(self, manifest: Manifest) -> VectorJournal | None:
+        """
+        Return where vectors are kept until they are published; None where points are kept anyway.
         """
         ...
 
@@ -45,7 +58,7 @@ class Place(Protocol):
         """
         ...
 
-    def stage(self, build: Build, ledger: TenantLedger, manifest: Manifest) -> None:
+    def stage(self, build: Build, ledger: TenantLedger) -> None:
         """
         Make everything durable and known but the head, so that the build can be published later.
         """

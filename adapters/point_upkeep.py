@@ -112,6 +112,7 @@ class PointUpkeep:
         if len(left) == len(before.tombstones):
             raise SourceUnknown(source_id, tuple(one.source_id for one in before.tombstones))
         self._ledger = replace(before, tombstones=left)
+        self._place.forget_beyond()
         self._place.commit(self._head, self._ledger, None)
 
     def _delete_unseen(self, ledger: TenantLedger, beyond: Collection[int]) -> int:

@@ -4,7 +4,7 @@ One publication, the same over both backends: in what order points are swept, wr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from adapters.head import Build, Head, head_of
 from adapters.ledger import moved
@@ -18,9 +18,10 @@ from adapters.payload_keys import (
 )
 from adapters.place import Place, of_tenant, write_readers
 from adapters.points import PointWriter, chunk_record, section_record
-from adapters.records import LedgerRow, RevisionSummary, TenantLedger
+from adapters.records import ChunkPoint, LedgerRow, RevisionSummary, SectionPoint, TenantLedger
 from adapters.reuse import StoredVectors
-from adapters.store import ChunkPoint, Manifest, SectionPoint
+from adapters.store import Manifest
+from adapters.vector_journal import VectorJournal
 from assembler.errors import IndexUnavailable, IndexUnusable
 from assembler.filters import AnyString, Condition, Filter, IntRange
 from assembler.model import FOREVER, Provenance
@@ -50,6 +51,7 @@ class PointPublication:
         self._head = head
         self._ledger = ledger
         self._target: Manifest | None = self.manifest
+        self._journal: VectorJournal | None = None
         self._written: set[str] = set()
         self._readers: dict[str, tuple[str, ...] | None] = {}
         self._stored = StoredVectors(place, tenant, ledger)
@@ -107,7 +109,7 @@ class PointPublication:
             self._writer(generation).set_payload(
                 self._of_tenant(open_ended), {TO_REV: self.revision}
             )
-        self._target = manifest
+        self._target, self._journal = manifest, None
 
     def reusable_vectors(
         self, source_id: str, content_sha256: str | None = None
@@ -122,6 +124,26 @@ class PointPublication:
         present = self._head.generation
         generations = dict.fromkeys((present or target.generation, target.generation))
         return self._stored.reusable(source_id, content_sha256, target, tuple(generations))
+
+    def saved_vectors(self, inputs: Collection[str]) -> Mapping[str, Vector]:
+        """
+        Return vectors that a run saved and did not publish, by `input_sha256`.
+        """
+        journal = self._open_journal()
+        return {} if journal is None else journal.read(inputs)
+
+    def save_vectors(self, vectors: Mapping[str, Vector]) -> None:
+        """
+        Keep vectors for a later run, should this one be broken off.
+        """
+        journal = self._open_journal()
+        if journal is not None and vectors:
+            journal.append(vectors)
+
+    def _open_journal(self) -> VectorJournal | None:
+        if self._journal is None:
+            self._journal = self._place.journal(self._opened())
+        return self._journal
 
     def write(self, chunks: Sequence[ChunkPoint], sections: Sequence[SectionPoint]) -> None:
         """
@@ -203,10 +225,12 @@ class PointPublication:
             base_generation=self._head.generation,
             base_revision=self._head.revision,
             head=head_of(ledger),
+            manifest=target,
+            published_at=summary.published_at,
             points=len(self._written),
             readers=self._readers,
         )
-        self._place.stage(build, ledger, target)
+        self._place.stage(build, ledger)
         self.is_committed = True
         return IndexVersion(target.generation, ledger.revision)
 

@@ -99,11 +99,17 @@ class QdrantLedgerWriter:
         wanted = _records_of(tenant, ledger)
         changed = {key: one for key, one in wanted.items() if self._known.get(key) != one}
         points = [_record_point(tenant, one) for one in changed.values()]
-        if manifest is not None:
-            points.append(manifest_point(manifest, ledger.revisions[-1].published_at))
         for first in range(0, len(points), PAGE):
             self._upsert(points[first : first + PAGE])
         self._known |= changed
+        if manifest is not None:
+            self.write_manifest(manifest, ledger.revisions[-1].published_at)
+
+    def write_manifest(self, manifest: Manifest, published_at: str) -> None:
+        """
+        Write the record of a generation; with the first, readers know the index.
+        """
+        self._upsert([manifest_point(manifest, published_at)])
 
     def forget(self, tenant: str, ledger: TenantLedger) -> None:
         """

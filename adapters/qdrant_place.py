@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from qdrant_client import QdrantClient
 
 from adapters.head import Build, Head
+from adapters.place import write_readers
 from adapters.points import PointWriter
 from adapters.qdrant_collections import QdrantCollections
 from adapters.qdrant_ledger import LedgerView
@@ -26,7 +27,11 @@ class PointsOf:
     """
 
     def __init__(
-        self, client: QdrantClient, index: str, timeout_seconds: float, lock: WriterLock
+        self,
+        client: QdrantClient,
+        index: str,
+        timeout_seconds: float,
+        lock: WriterLock | None = None,
     ) -> None:
         self._client = client
         self._index = index
@@ -37,7 +42,8 @@ class PointsOf:
         """
         Return the points of a generation.
         """
-        self._lock.renew()
+        if self._lock is not None:
+            self._lock.renew()
         name = collection_of(self._index, generation)
         return QdrantPoints(lambda: self._client.grpc_points, name, self._timeout)
 
@@ -101,24 +107,35 @@ class QdrantPlace:
             self._collections.create_generation(self._index, manifest)
             self._manifests[generation] = manifest
 
+    def journal(self, manifest: Manifest) -> None:
+        """
+        Return None: what is written stays, and its vectors are found again.
+        """
+
     def forget_beyond(self) -> None:
         """
         Forget the ledger's rows and revisions beyond the head, and a build that waits.
         """
         self._ledger.forget_beyond(self._tenant, self._revision)
 
-    def forget_build(self) -> None:
+    def publish(self, build: Build) -> None:
         """
-        Forget a build that was published.
+        Move the head to a build, in one step, after all that readers will need with it.
         """
+        manifest = build.manifest
+        self._manifests[manifest.generation] = manifest
+        write_readers(self, self._tenant, build.readers)
+        self._lock.renew()
+        self._ledger.write_manifest(manifest, build.published_at)
+        self._lock.move_head(build.head)
         self._ledger.forget_build(self._tenant)
 
-    def stage(self, build: Build, ledger: TenantLedger, manifest: Manifest) -> None:
+    def stage(self, build: Build, ledger: TenantLedger) -> None:
         """
         Write all but the head, and that the build waits.
         """
         self._lock.renew()
-        self._ledger.record(self._tenant, ledger, manifest)
+        self._ledger.record(self._tenant, ledger, None)
         self._ledger.write_build(self._tenant, build)
 
     def commit(self, head: Head, ledger: TenantLedger, manifest: Manifest | None) -> None:

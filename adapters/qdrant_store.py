@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from adapters.builds import no_build, require_whole
 from adapters.head import Build, Head
 from adapters.index_names import is_index_name, require_index_name
-from adapters.place import write_readers
+from adapters.part_reader import Looked, PartReader, PointPartReader
 from adapters.point_upkeep import PointUpkeep
 from adapters.publication import PointPublication
 from adapters.qdrant_collections import CollectionSettings, QdrantCollections
@@ -34,6 +34,7 @@ SETTLE_SECONDS = 31.0
 longest deadline is 30."""
 
 DEFAULT_SETTINGS = CollectionSettings()
+NOTHING = TenantLedger(None, 0, readers_required=False, rows=(), revisions=())
 
 
 class QdrantStore:
@@ -100,6 +101,31 @@ class QdrantStore:
         with self._locked(index, tenant) as (place, head, known):
             yield PointUpkeep(place, tenant, head, known)
 
+    @contextmanager
+    def reading(self, index: str, tenant: str, *, of_build: bool = False) -> Iterator[PartReader]:
+        """
+        Open the tenant's part of an index, or its build that waits, without changing or locking
+        anything; an index that is not there is empty.
+
+        Raises:
+            InvalidRequest: No build waits.
+        """
+        require_index_name(index)
+        build = self.waiting_build(index, tenant) if of_build else None
+        if of_build and build is None:
+            raise no_build(index)
+        with self._translated(index):
+            view, known = LedgerView(Head(), {}, ""), NOTHING
+            if ledger_collection(index) in self._names():
+                ledger = QdrantLedgerWriter(self._client, index, self._timeout)
+                view = ledger.view(tenant) or view
+                known = ledger.ledger(tenant, build.head if build else view.head)
+            manifests = dict(view.manifests)
+            if build is not None:
+                manifests[build.manifest.generation] = build.manifest
+            points = PointsOf(self._client, index, self._timeout)
+            yield PointPartReader(index, Looked(manifests, points.of), tenant, known)
+
     def waiting_build(self, index: str, tenant: str) -> Build | None:
         """
         Return the build of the tenant's part that waits to be published, or None.
@@ -125,9 +151,7 @@ class QdrantStore:
             if build is None or (build.base_generation, build.base_revision) != base:
                 raise no_build(index)
             version = require_whole(index, place, tenant, build)
-            write_readers(place, tenant, build.readers)
-            place.move_head(build.head)
-            place.forget_build()
+            place.publish(build)
             return version
 
     @contextmanager

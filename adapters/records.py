@@ -1,5 +1,5 @@
 """
-What the ledger of a tenant's part of an index is made of.
+What a tenant's part of an index is made of: its points, and what the ledger knows of them.
 """
 
 from __future__ import annotations
@@ -7,7 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assembler.errors import InvalidRequest
-from assembler.model import FOREVER
+from assembler.model import FOREVER, Chunk, Section
+from assembler.ports import Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,3 +149,33 @@ class Purged:
     source_id: str
     points: int
     rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPoint:
+    """
+    A chunk to be written.
+
+    Attributes:
+        text: Its own text, the fallback where its section cannot be used.
+        bm25_text: What is BM25-encoded (heading path and text), not normalised yet.
+        input_sha256: Hash of the exact embedding input, by which its vector can be reused.
+    """
+
+    chunk: Chunk
+    text: str
+    vector: Vector
+    bm25_text: str
+    language: str
+    input_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class SectionPoint:
+    """
+    A section to be written: what of it is BM25-encoded, and the mean of its chunks' vectors.
+    """
+
+    section: Section
+    bm25_text: str
+    vector: Vector | None = None

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from adapters.payload_keys import CONTENT_SHA256, FROM_REV, INPUT_SHA256, KIND, SOURCE_ID
 from adapters.payload_values import PayloadDamaged, checked_text
-from adapters.place import Place, of_tenant
+from adapters.place import StoredPoints, of_tenant
 from adapters.records import TenantLedger
 from adapters.store import Manifest
 from assembler.filters import AnyString, Condition, Filter, IntRange
@@ -24,7 +24,7 @@ class StoredVectors:
     everything that turns inputs into vectors (`EmbeddingSpec`) is.
     """
 
-    def __init__(self, place: Place, tenant: str, ledger: TenantLedger) -> None:
+    def __init__(self, place: StoredPoints, tenant: str, ledger: TenantLedger) -> None:
         self._place = place
         self._tenant = tenant
         rows = (*ledger.rows, *ledger.earlier)

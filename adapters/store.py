@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from adapters.records import LedgerRow, RevisionSummary, TenantLedger
+from adapters.records import ChunkPoint, LedgerRow, RevisionSummary, SectionPoint, TenantLedger
 from adapters.upkeep import Upkeep
-from assembler.model import Chunk, FieldType, Section
+from assembler.model import FieldType
 from assembler.ports import ModelIdentity, Vector
 from assembler.scope import IndexVersion
 
 if TYPE_CHECKING:
     from adapters.head import Build
+    from adapters.part_reader import PartReader
+
+
+PREPROCESSING = "nfc"
+"""Texts become NFC, surrogates U+FFFD, and spellings of special tokens plain text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,8 @@ class EmbeddingSpec:
         pooling: For example ``mean``.
         prefix: Text before every document (some models ask for one); "" for none.
         query_prefix: Text before every query.
+        preprocessing: What is done to texts before they become tokens; another is another
+            generation, and its vectors are not used again.
     """
 
     model: ModelIdentity
@@ -42,6 +49,7 @@ class EmbeddingSpec:
     prefix: str
     query_prefix: str
     normalised: bool
+    preprocessing: str = PREPROCESSING
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +102,13 @@ class Manifest:
         """
         Return the name of the generation that has this configuration.
         """
+        embedding = asdict(self.embedding)
+        if self.embedding.preprocessing == PREPROCESSING:
+            del embedding["preprocessing"]  # generations keep the names they always had
         shape = [
             self.format_version,
             self.chunker.fingerprint,
-            asdict(self.embedding),
+            embedding,
             asdict(self.bm25),
             sorted((name, kind.value) for name, kind in self.fields.items()),
             # Without section vectors a generation keeps the name it always had.
@@ -108,36 +119,6 @@ class Manifest:
 
 def _digest(shape: object) -> str:
     return hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkPoint:
-    """
-    A chunk to be written.
-
-    Attributes:
-        text: Its own text, the fallback where its section cannot be used.
-        bm25_text: What is BM25-encoded (heading path and text), not normalised yet.
-        input_sha256: Hash of the exact embedding input, by which its vector can be reused.
-    """
-
-    chunk: Chunk
-    text: str
-    vector: Vector
-    bm25_text: str
-    language: str
-    input_sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class SectionPoint:
-    """
-    A section to be written: what of it is BM25-encoded, and the mean of its chunks' vectors.
-    """
-
-    section: Section
-    bm25_text: str
-    vector: Vector | None = None
 
 
 class Publication(Protocol):
@@ -184,6 +165,18 @@ class Publication(Protocol):
         another name, and of what a run that was broken off has written.
 
         Empty where they were made with another model, or otherwise than the open generation's.
+        """
+        ...
+
+    def saved_vectors(self, inputs: Collection[str]) -> Mapping[str, Vector]:
+        """
+        Return vectors that a run saved and did not publish, by `input_sha256`.
+        """
+        ...
+
+    def save_vectors(self, vectors: Mapping[str, Vector]) -> None:
+        """
+        Keep vectors for a later run, should this one be broken off; they are safe on return.
         """
         ...
 
@@ -281,6 +274,18 @@ class IndexStore(Protocol):
         Raises:
             InvalidRequest: No build waits.
             IndexUnusable: What waits is not what was built.
+        """
+        ...
+
+    def reading(
+        self, index: str, tenant: str, *, of_build: bool = False
+    ) -> AbstractContextManager[PartReader]:
+        """
+        Open the tenant's part of an index, or its build that waits, without changing or locking
+        anything; an index that is not there is empty.
+
+        Raises:
+            InvalidRequest: No build waits.
         """
         ...
 

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from adapters.edge_store import EdgeStore
-from adapters.records import LedgerRow, RevisionSummary
-from adapters.store import ChunkPoint, Publication, SectionPoint
+from adapters.records import ChunkPoint, LedgerRow, RevisionSummary, SectionPoint
+from adapters.store import Publication
 from assembler.model import Border, BorderKind, Chunk, PointKind, Provenance
 from assembler.ports import Vector
 from assembler.span import Span

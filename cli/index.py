@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -27,6 +30,7 @@ from assembler.model import FieldType
 from assembler.profile import PROFILES
 from cli.options import AsJson, TenantName, show_json
 from indexer.index import run_index
+from indexer.ports import Progress as ShowProgress
 from indexer.request import DEFAULT_SET, IndexRequest, Summary
 from server.bootstrap import make_store
 from server.settings import Settings
@@ -34,7 +38,7 @@ from server.settings import Settings
 SHOWN_WARNINGS = 5
 
 
-def index(
+def read_request(
     name: Annotated[str, typer.Option("--index", help="Name, [a-z0-9-]{1,40}.")],
     paths: Annotated[
         list[Path] | None, typer.Argument(help="Files and folders: the full desired state.")
@@ -77,9 +81,12 @@ def index(
         ),
     ] = None,
     as_json: AsJson = False,  # noqa: FBT002
-) -> None:
+) -> tuple[IndexRequest, bool]:
     """
-    Index files: what is new or changed is written, what is missing ends, the rest is carried over.
+    Return what the options ask for, and whether the answer is to be JSON.
+
+    Raises:
+        InvalidRequest: They say nothing, or contradict each other.
     """
     request = IndexRequest(
         index=name,
@@ -98,6 +105,28 @@ def index(
     )
     if not request.paths and not request.remove:
         raise InvalidRequest("paths", "are missing; name files or folders, or --remove a source")
+    return request, as_json
+
+
+def with_request(run: Callable[[IndexRequest, bool], None]) -> Callable[..., None]:
+    """
+    Return a command that takes the options of `index`.
+    """
+
+    @functools.wraps(read_request)
+    def command(**options: Any) -> None:
+        run(*read_request(**options))
+
+    command.__doc__ = run.__doc__
+    command.__name__ = run.__name__
+    return command
+
+
+@with_request
+def index(request: IndexRequest, as_json: bool) -> None:  # noqa: FBT001
+    """
+    Index files: what is new or changed is written, what is missing ends, the rest is carried over.
+    """
     summary = index_paths(request, Settings(), Console(stderr=True))
     if as_json:
         show_json(facts_of(summary))
@@ -105,14 +134,33 @@ def index(
         show_summary(Console(), summary)
 
 
-def index_paths(request: IndexRequest, settings: Settings, console: Console) -> Summary:
+def index_paths(
+    request: IndexRequest, settings: Settings, console: Console, *, is_published: bool = True
+) -> Summary:
     """
     Run the indexer with a progress bar; the embedding model is exported first where it is missing.
+    """
+    embedder = embedder_of(settings, console)
+    store = make_store(settings)
+    with progress_bars(console) as show:
+        return run_index(request, store, embedder, show, is_published=is_published)
+
+
+def embedder_of(settings: Settings, console: Console) -> OnnxEmbedder:
+    """
+    Return the embedding model, exported first where it is missing.
     """
     if not (settings.model_dir / DESCRIPTION).exists():
         console.print(f"exporting the embedding model to {settings.model_dir}")
         export_model(None, settings.model_dir)
-    embedder = OnnxEmbedder(settings.model_dir, threads=settings.embed_threads)
+    return OnnxEmbedder(settings.model_dir, threads=settings.embed_threads)
+
+
+@contextmanager
+def progress_bars(console: Console) -> Iterator[ShowProgress]:
+    """
+    Show a bar for every stage.
+    """
     columns = (
         TextColumn("{task.description:>10}"),
         BarColumn(),
@@ -127,7 +175,7 @@ def index_paths(request: IndexRequest, settings: Settings, console: Console) -> 
                 tasks[stage] = bars.add_task(stage)
             bars.update(tasks[stage], completed=done, total=total)
 
-        return run_index(request, make_store(settings), embedder, show)
+        yield show
 
 
 def facts_of(summary: Summary) -> dict[str, object]:
@@ -150,11 +198,12 @@ def show_summary(console: Console, summary: Summary) -> None:
         console.print(
             f"[yellow]warning[/] the same of {len(summary.warnings) - SHOWN_WARNINGS} more"
         )
-    if not summary.is_published:
+    if not (summary.is_published or summary.is_built):
         console.print(f"nothing changed; index version {summary.index_version or 'none'}")
         return
     console.print(
-        f"index version [bold]{summary.index_version}[/]: {summary.documents} documents "
+        f"{'built' if summary.is_built else 'index version'} "
+        f"[bold]{summary.index_version}[/]: {summary.documents} documents "
         f"({summary.written} written, {summary.unchanged} unchanged, {summary.ended} ended), "
         f"{summary.sections} sections, {summary.chunks} chunks, {summary.tokens} tokens, "
         f"{summary.embedded} embedded, {summary.reused} reused, {summary.seconds:.1f} s",

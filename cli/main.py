@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from assembler.errors import ContextAssemblerError
-from cli import ask, demo, index, indexes, look, model, tune
+from cli import ask, demo, index, indexes, look, model, steps, tune
 from evaluation.question_set import QuestionSetInvalid
 from server.lifecycle import serve as run_server
 from server.profiles import ProfilesInvalid
@@ -37,6 +37,10 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command("index")(index.index)
+indexes.app.command("plan")(steps.plan)
+indexes.app.command("build")(steps.build)
+indexes.app.command("verify")(steps.verify)
+indexes.app.command("publish")(steps.publish)
 app.add_typer(indexes.app, name="indexes")
 app.add_typer(model.app, name="model")
 app.command("ask")(ask.ask)

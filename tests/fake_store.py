@@ -6,23 +6,26 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from adapters.ledger import moved
 from adapters.point_upkeep import back_at
+from adapters.points import PointReader
 from adapters.records import (
+    ChunkPoint,
     Collected,
     LedgerRow,
     Purged,
     Retention,
     RevisionSummary,
+    SectionPoint,
     TenantLedger,
     Tombstone,
 )
 from adapters.retention import kept_revisions, ledger_after
-from adapters.store import ChunkPoint, Manifest, SectionPoint
+from adapters.store import Manifest
 from assembler.errors import SourceUnknown
 from assembler.model import FOREVER, Chunk, Hit, PointKind, Provenance, Section, SectionHit
 from assembler.ports import Vector
@@ -217,6 +220,17 @@ class FakePublication:
             )
         }
 
+    def saved_vectors(self, inputs: Collection[str]) -> Mapping[str, Vector]:
+        """
+        Return nothing: a run that is broken off leaves nothing in memory.
+        """
+        return {}
+
+    def save_vectors(self, vectors: Mapping[str, Vector]) -> None:
+        """
+        Save nothing.
+        """
+
     def write(self, chunks: Sequence[ChunkPoint], sections: Sequence[SectionPoint]) -> None:
         """
         Write points.
@@ -318,6 +332,63 @@ class FakePublication:
             msg = "open_generation comes before anything is written"
             raise ValueError(msg)
         return self._target
+
+
+class FakePartReader:
+    """
+    A `PartReader` of a part.
+    """
+
+    def __init__(self, index: StoredIndex, part: Part) -> None:
+        self._index = index
+        self._part = part
+
+    @property
+    def ledger(self) -> TenantLedger:
+        """
+        Return what is known of it.
+        """
+        return self._part.ledger
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """
+        Return the manifest of its generation.
+        """
+        return self.manifest_of(self._part.ledger.generation or "")
+
+    def manifest_of(self, generation: str) -> Manifest | None:
+        """
+        Return the manifest of a generation.
+        """
+        return self._index.manifests.get(generation)
+
+    def reusable_inputs(
+        self, source_id: str, content_sha256: str, inputs: Collection[str], target: Manifest
+    ) -> Collection[str]:
+        """
+        Return which embedding inputs need not be embedded again.
+        """
+        present = self.manifest
+        if present is None or present.embedding != target.embedding:
+            return ()
+        snapshot = self._part.history[self._part.ledger.revision]
+        stored = [
+            point.chunk.input_sha256
+            for point in snapshot.points
+            if point.chunk
+            and (
+                point.provenance.source_id == source_id
+                or point.provenance.content_sha256 == content_sha256
+            )
+        ]
+        return [one for one in inputs if one in stored]
+
+    def points(self) -> PointReader:
+        """
+        Raise: stored payloads are what the engines have.
+        """
+        raise NotImplementedError
 
 
 class FakeUpkeep:

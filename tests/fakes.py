@@ -19,6 +19,7 @@ from adapters.bm25 import bm25_language
 from adapters.builds import no_build
 from adapters.head import Build, head_of
 from adapters.ledger import source_rows
+from adapters.part_reader import PartReader
 from adapters.store import EmbeddingSpec, IndexListing, Publication
 from adapters.upkeep import Upkeep
 from assembler.errors import (
@@ -44,6 +45,7 @@ from assembler.scope import IndexVersion, ReadScope
 from assembler.span import Span
 from tests.fake_store import (
     WORD,
+    FakePartReader,
     FakePublication,
     FakeUpkeep,
     Part,
@@ -214,6 +216,17 @@ class FakeIndex:
             raise IndexUnavailable(problem)
         yield FakeUpkeep(found, tenant)
 
+    @contextmanager
+    def reading(self, index: str, tenant: str, *, of_build: bool = False) -> Iterator[PartReader]:
+        """
+        Open the tenant's part, or its build, to be looked at.
+        """
+        found = self._indexes.get(index, StoredIndex())
+        if of_build and tenant not in found.builds:
+            raise no_build(index)
+        parts = found.builds if of_build else found.parts
+        yield FakePartReader(found, parts.get(tenant, Part()))
+
     def waiting_build(self, index: str, tenant: str) -> Build | None:
         """
         Return the build that waits.
@@ -226,7 +239,9 @@ class FakeIndex:
         ledger = part.ledger
         points = part.history[ledger.revision].points
         count = sum(point.provenance.from_rev == ledger.revision for point in points)
-        return Build(base.generation, base.revision, head_of(ledger), count)
+        manifest = found.manifests[ledger.generation or ""]
+        at = ledger.revisions[-1].published_at
+        return Build(base.generation, base.revision, head_of(ledger), manifest, at, count)
 
     def publish_build(self, index: str, tenant: str) -> IndexVersion:
         """

@@ -9,17 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from adapters.records import LedgerRow, RevisionSummary
-from adapters.store import (
-    Bm25Spec,
-    ChunkerSpec,
-    ChunkPoint,
-    EmbeddingSpec,
-    IndexStore,
-    Manifest,
-    Publication,
-    SectionPoint,
-)
+from adapters.records import ChunkPoint, LedgerRow, RevisionSummary, SectionPoint
+from adapters.store import Bm25Spec, ChunkerSpec, EmbeddingSpec, IndexStore, Manifest, Publication
 from assembler.filters import FieldValue
 from assembler.model import (
     Block,

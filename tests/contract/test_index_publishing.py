@@ -5,9 +5,11 @@ How every backend is written: names, writers, ledgers and listings.
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from adapters.edge_store import EdgeStore
 from adapters.records import LedgerRow
 from assembler.errors import IndexUnavailable, IndexUnknown, IndexUnusable
 from tests.contract.conftest import Backend
@@ -110,6 +112,35 @@ async def test_vectors_are_reused_while_the_model_stays(backend: Backend) -> Non
         assert publication.reusable_vectors("cats").keys() == found.keys()
         publication.open_generation(manifest(model=replace(MODEL, sha256="1" * 64)))
         assert publication.reusable_vectors("cats") == {}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"model": replace(MODEL, sha256="1" * 64)},
+        {"model": replace(MODEL, dimension=9)},
+        {"revision": "r2"},
+        {"prefix": "passage: "},
+        {"pooling": "cls"},
+        {"preprocessing": "nfkc"},
+        {"normalised": False},
+    ],
+)
+async def test_vectors_that_were_made_otherwise_are_not_reused(
+    tmp_path: Path, other: dict[str, object]
+) -> None:
+    store = EdgeStore(tmp_path)
+    publish(store, [CATS])
+    target = replace(manifest(), embedding=replace(manifest().embedding, **other))  # type: ignore[arg-type]
+    assert target.generation != manifest().generation
+
+    with store.publication("docs", "") as publication:
+        publication.open_generation(target)
+        assert publication.reusable_vectors("cats", CATS.sha256) == {}
+
+
+def test_the_present_preprocessing_keeps_the_name_of_a_generation() -> None:
+    assert manifest().generation == "g0407bae434"
 
 
 async def test_a_profile_is_of_the_generation_and_may_change_with_any_publish(
