@@ -83,7 +83,8 @@ class QdrantStore:
             self._collections.create_ledger(index)
         with self._locked(index, tenant) as (place, head, known):
             if head.is_rolled_back:
-                since = self._wall_clock() - head.moved_back_at
+                # Clocks of several machines differ: never wait longer than the whole time.
+                since = max(self._wall_clock() - head.moved_back_at, 0.0)
                 self._wait(self._settle_seconds - since)
             yield PointPublication(index, place, tenant, head, known)
 

@@ -189,7 +189,7 @@ async def follow(kind: str, taken: Sequence[tuple[str, Any]]) -> None:
                 await compare(backend, snapshots)
 
 
-@pytest.mark.parametrize(("kind", "examples"), [("fake", 200), ("edge", 8), ("qdrant", 8)])
+@pytest.mark.parametrize(("kind", "examples"), [("fake", 200), ("edge", 6), ("qdrant", 8)])
 def test_any_sequence_of_updates_equals_plain_snapshots(kind: str, examples: int) -> None:
     @settings(
         max_examples=examples,

@@ -62,49 +62,6 @@ def test_indexing_reports_what_it_did_and_what_it_could_not_read(run, tmp_path: 
     assert "mine" in listed.stdout
 
 
-def test_an_index_is_rolled_back_compared_collected_and_purged(run, tmp_path: Path) -> None:
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    (docs / "a.md").write_text("# A\n\nRefunds are paid within a week.\n")
-    (docs / "b.md").write_text("# B\n\nFines are never paid.\n")
-    words = ("--index", "mine")
-    first = json.loads(run("index", str(docs), *words, "--json").stdout)
-    (docs / "a.md").write_text("# A\n\nRefunds are paid within a month.\n")
-    (docs / "b.md").unlink()
-    (docs / "c.md").write_text("# C\n\nTickets are kept for a year.\n")
-    run("index", str(docs), *words)
-
-    compared = json.loads(run("indexes", "diff", *words, "--json").stdout)
-    shown = run("indexes", "diff", "1", "2", *words).stdout
-    back = json.loads(run("indexes", "rollback", *words, "--json").stdout)
-    (listed,) = json.loads(run("indexes", "list", "--json").stdout)
-    wrong = run("indexes", "rollback", *words)
-    run("index", str(docs), *words)
-    kept = run("indexes", "gc", *words)
-    (collected,) = json.loads(
-        run("indexes", "gc", *words, "--keep", "1", "--retired-seconds", "0", "--json").stdout
-    )
-    purged = run("indexes", "purge", "a.md", *words)
-    again = json.loads(run("index", str(docs), *words, "--json").stdout)
-    lifted = run("indexes", "unpurge", "a.md", *words)
-    unknown = run("indexes", "purge", "nope.md", *words)
-
-    changes = {one["source_id"]: one["change"] for one in compared["changes"]}
-    assert changes == {"a.md": "CHANGED", "b.md": "ENDED", "c.md": "ADDED"}
-    assert "3 of the sources differ between revisions 1 and 2" in shown
-    assert back["index_version"] == listed["index_version"] == first["index_version"]
-    assert listed["sources"] == 2
-    assert wrong.returncode == 1
-    assert "kept before it: none" in wrong.stderr.replace("\n", " ")
-    assert "kept 1, 3" in kept.stdout
-    assert (collected["kept"], collected["revisions"], collected["points"]) == ([3], 1, 4)
-    assert "2 points" in purged.stdout
-    assert again["is_published"] is False
-    assert "purged" in again["unreadable"][0]["reason"]
-    assert "may be indexed again" in lifted.stdout
-    assert (unknown.returncode, "nope.md" in unknown.stderr) == (1, True)
-
-
 def test_wrong_calls_are_one_line_and_say_what_to_do(run, tmp_path: Path) -> None:
     for words, said in (
         (("index", str(tmp_path / "nope"), "--index", "mine"), "does not exist"),
