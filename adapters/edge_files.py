@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from adapters.edge_paths import StateFolder
 from adapters.index_names import is_index_name, require_index_name
 from adapters.sparse_copy import copy_with_holes
 from assembler.errors import IndexUnavailable, IndexUnknown, IndexUnusable
@@ -25,54 +26,6 @@ KEPT_STATES = 2
 
 _STATE = re.compile(r"[0-9]{8}")
 _FIRST = "00000001"
-
-
-class StateFolder:
-    """
-    One state of an index: generations, heads and ledgers.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    @property
-    def name(self) -> str:
-        """
-        Return what CURRENT calls it.
-        """
-        return self.path.name
-
-    @property
-    def heads(self) -> Path:
-        """
-        Return the file of all tenants' heads.
-        """
-        return self.path / "tenants.json"
-
-    def ledger(self, digest: str) -> Path:
-        """
-        Return the file of a tenant's ledger, by the hash of the tenant's name.
-        """
-        return self.path / "ledgers" / f"{digest}.json"
-
-    def generations(self) -> list[str]:
-        """
-        Return the names of the generations, sorted.
-        """
-        folder = self.path / "generations"
-        return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-
-    def manifest(self, generation: str) -> Path:
-        """
-        Return the file of a generation's manifest.
-        """
-        return self.path / "generations" / generation / "manifest.json"
-
-    def shard(self, generation: str) -> Path:
-        """
-        Return the engine's own folder of a generation.
-        """
-        return self.path / "generations" / generation / "shard"
 
 
 class IndexFolder:
@@ -160,13 +113,38 @@ class IndexFolder:
             else:
                 with opening(current):
                     shutil.copytree(current.path, copy.path, copy_function=copy_with_holes)
+                copy.build.unlink(missing_ok=True)
         except (OSError, shutil.Error) as error:
             raise _unwritable(self._path, error) from error
         return copy
 
-    def commit(self, state: StateFolder) -> None:
+    @property
+    def journal(self) -> Path:
         """
-        Make the state durable, then current, in one rename.
+        Return the file of vectors that no published state has yet.
+        """
+        return self._path / "vectors.journal"
+
+    def waiting(self) -> StateFolder | None:
+        """
+        Return the state that waits to be published, or None; call it under the lock.
+        """
+        try:
+            number = int(self.current().name)
+        except IndexUnknown:
+            number = 0
+        state = StateFolder(self._states / f"{number + 1:08d}")
+        return state if state.build.is_file() else None
+
+    def empty(self) -> StateFolder:
+        """
+        Return a state that is not there, for those who only look.
+        """
+        return StateFolder(self._states / "none")
+
+    def keep(self, state: StateFolder) -> None:
+        """
+        Make a state that waits to be published durable.
 
         Raises:
             IndexUnavailable: The folder cannot be written, or the disk is full.
@@ -174,11 +152,24 @@ class IndexFolder:
         try:
             _sync_tree(state.path)
             _sync(self._states)
+        except OSError as error:
+            raise _unwritable(self._path, error) from error
+
+    def commit(self, state: StateFolder, *, kept_states: int = KEPT_STATES) -> None:
+        """
+        Make the state durable, then current, in one rename.
+
+        Raises:
+            IndexUnavailable: The folder cannot be written, or the disk is full.
+        """
+        self.keep(state)
+        try:
             write_durably(self._current, f"{state.name}\n")
+            state.build.unlink(missing_ok=True)
         except OSError as error:
             raise _unwritable(self._path, error) from error
         for path in self._states.iterdir():
-            if int(path.name) < int(state.name) - KEPT_STATES:
+            if int(path.name) < int(state.name) - kept_states:
                 shutil.rmtree(path, ignore_errors=True)
 
     def _require_first(self) -> None:

@@ -12,7 +12,8 @@ from typing import TypeVar
 
 from adapters.edge_opened import POLL_SECONDS, OpenedState, OpenedStates
 from adapters.edge_shard import EdgeShard
-from adapters.ledger import Head, source_rows
+from adapters.head import Head
+from adapters.ledger import source_rows
 from adapters.payload_values import Payload
 from adapters.reads import PointReads
 from adapters.searches import PointQuery, ScoredPayload
@@ -59,9 +60,12 @@ class EdgeIndex(PointReads):
         """
         Return the ledger's rows of one source, oldest first; none where it never existed.
         """
-        return await asyncio.to_thread(
-            self._states.ask, index, lambda state: source_rows(state.ledger(tenant).rows, source_id)
-        )
+
+        def read(state: OpenedState) -> Sequence[SourceRow]:
+            ledger = state.ledger(tenant)
+            return source_rows(ledger.rows, ledger.tombstones, source_id)
+
+        return await asyncio.to_thread(self._states.ask, index, read)
 
     async def close(self) -> None:
         """

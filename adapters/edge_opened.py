@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from adapters.edge_files import KEPT_STATES, IndexFolder, StateFolder, opening
+from adapters.edge_files import KEPT_STATES, IndexFolder, opening
+from adapters.edge_paths import StateFolder
 from adapters.edge_shard import EdgeShard, close_all
 from adapters.edge_state import read_heads, read_ledger, read_manifests
+from adapters.head import Head
 from adapters.index_names import is_index_name
-from adapters.ledger import Head, state_of
-from adapters.store import TenantLedger
+from adapters.ledger import state_of
+from adapters.records import TenantLedger
 from assembler.errors import (
     ContextAssemblerError,
     IndexUnavailable,

@@ -96,6 +96,24 @@ class EdgeShard:
                 self._shard.flush()
             self._shard.close()
 
+    def copy_to(self, other: EdgeShard) -> None:
+        """
+        Write every point, as it is stored, into another shard of the same configuration.
+        """
+        offset = None
+        while True:
+            request = edge.ScrollRequest(
+                offset=offset, limit=_PAGE, with_payload=True, with_vector=True
+            )
+            with _translated(self._index):
+                records, offset = self._shard.scroll(request)
+                points = [
+                    edge.Point(one.id, one.vector or {}, one.payload or {}) for one in records
+                ]
+                other._shard.update(edge.UpdateOperation.upsert_points(points))
+            if offset is None:
+                return
+
     def query(self, queries: Sequence[PointQuery]) -> list[list[ScoredPayload]]:
         """
         Return the results of a batch of searches.
@@ -115,6 +133,13 @@ class EdgeShard:
         Return the payloads of all points that pass.
         """
         return [record.payload or {} for record in self._records(wanted, keys, page)]
+
+    def payloads(self, wanted: Filter) -> Iterator[Payload]:
+        """
+        Return the whole payloads of all points that pass, read in pages.
+        """
+        for record in self._records(wanted, None, _PAGE):
+            yield record.payload or {}
 
     def upsert(self, points: Sequence[PointRecord]) -> None:
         """

@@ -6,24 +6,28 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-from adapters.edge_files import StateFolder, write_durably
+from adapters.edge_files import write_durably
+from adapters.edge_paths import StateFolder
+from adapters.head import Build, Head
 from adapters.ledger import (
+    BUILD,
     FORMAT,
     HEADS,
     MANIFEST,
     REVISIONS,
     ROWS,
-    Head,
+    TOMBSTONES,
     plain,
     read_record,
     read_text,
     require_format,
     tenant_ledger,
 )
-from adapters.store import LedgerRow, Manifest, RevisionSummary, TenantLedger
+from adapters.records import TenantLedger
+from adapters.store import Manifest
 from assembler.errors import IndexUnusable
 
 
@@ -73,7 +77,8 @@ def read_ledger(index: str, state: StateFolder, tenant: str, head: Head) -> Tena
     stored = _read(index, path)
     rows = read_record(ROWS, index, path.name, stored.get("rows"))
     revisions = read_record(REVISIONS, index, path.name, stored.get("revisions"))
-    return tenant_ledger(head, rows, revisions)
+    tombstones = read_record(TOMBSTONES, index, path.name, stored.get("tombstones", []))
+    return tenant_ledger(head, rows, revisions, tombstones)
 
 
 def write_manifest(state: StateFolder, manifest: Manifest) -> None:
@@ -85,15 +90,9 @@ def write_manifest(state: StateFolder, manifest: Manifest) -> None:
     _write(path, {"manifest": plain(MANIFEST, manifest)})
 
 
-def write_tenant(
-    state: StateFolder,
-    heads: Mapping[str, Head],
-    tenant: str,
-    rows: Sequence[LedgerRow],
-    revisions: Sequence[RevisionSummary],
-) -> None:
+def write_ledger(state: StateFolder, tenant: str, ledger: TenantLedger) -> None:
     """
-    Write a tenant's ledger and the heads of all tenants.
+    Write a tenant's ledger.
     """
     path = state.ledger(_digest(tenant))
     path.parent.mkdir(exist_ok=True)
@@ -101,12 +100,37 @@ def write_tenant(
         path,
         {
             "tenant": tenant,
-            "rows": plain(ROWS, tuple(rows)),
-            "revisions": plain(REVISIONS, tuple(revisions)),
+            "rows": plain(ROWS, (*ledger.rows, *ledger.earlier)),
+            "revisions": plain(REVISIONS, ledger.revisions),
+            "tombstones": plain(TOMBSTONES, ledger.tombstones),
         },
     )
-    newest = heads[tenant].generation
+
+
+def write_heads(state: StateFolder, heads: Mapping[str, Head], newest: str) -> None:
+    """
+    Write the heads of all tenants, and the generation that was published last.
+    """
     _write(state.heads, {"newest": newest, "tenants": plain(HEADS, dict(heads))})
+
+
+def write_build(state: StateFolder, tenant: str, build: Build) -> None:
+    """
+    Write that the state waits to be published.
+    """
+    _write(state.build, {"tenant": tenant, "build": plain(BUILD, build)})
+
+
+def read_build(index: str, state: StateFolder) -> tuple[str, Build]:
+    """
+    Return the tenant whose build waits, and the build.
+
+    Raises:
+        IndexUnusable: The file is damaged, or was written by a newer release.
+    """
+    stored = _read(index, state.build)
+    build = read_record(BUILD, index, state.build.name, stored.get("build"))
+    return str(stored.get("tenant")), build
 
 
 def _write(path: Path, content: Mapping[str, object]) -> None:

@@ -4,24 +4,23 @@ Where embedded indexes are written: a folder each, one publication at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from adapters.edge_files import IndexFolder, StateFolder, index_names
-from adapters.edge_shard import EdgeShard, close_all
-from adapters.edge_state import (
-    read_heads,
-    read_ledger,
-    read_manifests,
-    write_manifest,
-    write_tenant,
-)
+from adapters.builds import no_build, require_whole
+from adapters.edge_files import IndexFolder, index_names
+from adapters.edge_place import EdgePlace
+from adapters.edge_state import read_build, read_heads, read_ledger, read_manifests
+from adapters.head import Build
 from adapters.index_names import require_index_name
-from adapters.ledger import Head
-from adapters.points import PointWriter
+from adapters.part_reader import PartReader, PointPartReader
+from adapters.point_upkeep import PointUpkeep
 from adapters.publication import PointPublication
-from adapters.store import IndexListing, LedgerRow, Manifest, Publication, RevisionSummary
+from adapters.store import IndexListing, Publication
+from adapters.upkeep import Upkeep
+from assembler.errors import IndexUnknown
+from assembler.scope import IndexVersion
 
 
 class EdgeStore:
@@ -46,14 +45,90 @@ class EdgeStore:
         require_index_name(index)
         folder = IndexFolder(self._root, index)
         with folder.writing():
-            state = folder.begin()
-            place = _EdgePlace(index, tenant, folder, state)
+            place = EdgePlace(index, tenant, folder, folder.begin())
             try:
-                head = place.heads.get(tenant, Head())
-                ledger = read_ledger(index, state, tenant, head)
+                head, ledger = place.known()
                 yield PointPublication(index, place, tenant, head, ledger)
             finally:
                 place.leave()
+
+    @contextmanager
+    def upkeep(self, index: str, tenant: str) -> Iterator[Upkeep]:
+        """
+        Lock the index and open the tenant's part for upkeep.
+
+        Raises:
+            IndexUnknown: Nothing was ever published under this name.
+            IndexUnavailable: Another process is writing, or the folder cannot be written.
+            IndexUnusable: The files are damaged.
+        """
+        require_index_name(index)
+        folder = IndexFolder(self._root, index)
+        folder.current()
+        with folder.writing():
+            place = EdgePlace(index, tenant, folder, folder.begin())
+            try:
+                yield PointUpkeep(place, tenant, *place.known())
+            finally:
+                place.leave()
+
+    @contextmanager
+    def reading(self, index: str, tenant: str, *, of_build: bool = False) -> Iterator[PartReader]:
+        """
+        Open the tenant's part of an index, or its build that waits, without changing or locking
+        anything; an index that is not there is empty.
+
+        Raises:
+            InvalidRequest: No build waits.
+        """
+        require_index_name(index)
+        folder = IndexFolder(self._root, index)
+        if of_build and self.waiting_build(index, tenant) is None:
+            raise no_build(index)
+        try:
+            state = folder.waiting() if of_build else folder.current()
+        except IndexUnknown:
+            state = None
+        place = EdgePlace(index, tenant, folder, state or folder.empty(), is_kept=True)
+        try:
+            _, ledger = place.known()
+            yield PointPartReader(index, place, tenant, ledger, place.journal)
+        finally:
+            place.close()
+
+    def waiting_build(self, index: str, tenant: str) -> Build | None:
+        """
+        Return the build of the tenant's part that waits to be published, or None.
+        """
+        state = IndexFolder(self._root, index).waiting()
+        if state is None:
+            return None
+        owner, build = read_build(index, state)
+        return build if owner == tenant else None
+
+    def publish_build(self, index: str, tenant: str) -> IndexVersion:
+        """
+        Publish the tenant's build that waits, in one step.
+
+        Raises:
+            InvalidRequest: No build waits.
+            IndexUnusable: What waits is not what was built.
+        """
+        folder = IndexFolder(self._root, index)
+        build = self.waiting_build(index, tenant)
+        if build is None:
+            raise no_build(index)
+        with folder.writing():
+            state, build = folder.waiting(), self.waiting_build(index, tenant)
+            if state is None or build is None:
+                raise no_build(index)
+            place = EdgePlace(index, tenant, folder, state)
+            try:
+                version = require_whole(index, place, tenant, build)
+                place.publish()
+            finally:
+                place.close()
+            return version
 
     def listings(self, tenant: str | None = None) -> Sequence[IndexListing]:
         """
@@ -70,64 +145,3 @@ class EdgeStore:
                     ledger = read_ledger(index, state, name, head)
                     found.append(IndexListing(index, manifest, ledger, name))
         return found
-
-
-class _EdgePlace:
-    """
-    A private copy of a state, until it becomes the current one.
-    """
-
-    def __init__(self, index: str, tenant: str, folder: IndexFolder, state: StateFolder) -> None:
-        self._index = index
-        self._tenant = tenant
-        self._folder = folder
-        self._state = state
-        self._shards: dict[str, EdgeShard] = {}
-        self._is_current = False
-        self._manifests: dict[str, Manifest] = {}
-        self.heads: dict[str, Head] = {}
-        try:
-            self._manifests = read_manifests(index, state)
-            self.heads, _ = read_heads(index, state)
-        except BaseException:
-            self.leave()
-            raise
-
-    def manifests(self) -> Mapping[str, Manifest]:
-        return self._manifests
-
-    def writer(self, generation: str) -> PointWriter:
-        if generation not in self._shards:
-            path = self._state.shard(generation)
-            self._shards[generation] = EdgeShard.load(self._index, path)
-        return self._shards[generation]
-
-    def create(self, manifest: Manifest) -> None:
-        generation = manifest.generation
-        if generation not in self._manifests:
-            path = self._state.shard(generation)
-            self._shards[generation] = EdgeShard.create(self._index, path, manifest)
-            self._manifests[generation] = manifest
-
-    def commit(
-        self,
-        head: Head,
-        manifest: Manifest,
-        rows: Sequence[LedgerRow],
-        revisions: Sequence[RevisionSummary],
-    ) -> None:
-        self._close(is_written=True)
-        self.heads[self._tenant] = head
-        write_manifest(self._state, manifest)
-        write_tenant(self._state, self.heads, self._tenant, rows, revisions)
-        self._folder.commit(self._state)
-        self._is_current = True
-
-    def leave(self) -> None:
-        self._close(is_written=False)
-        if not self._is_current:
-            self._folder.discard(self._state)
-
-    def _close(self, *, is_written: bool) -> None:
-        shards, self._shards = self._shards, {}
-        close_all(shards, is_written=is_written)

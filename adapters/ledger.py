@@ -5,14 +5,15 @@ Heads and ledgers: what is known of each tenant's part of an index, and how it i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from adapters.bm25 import bm25_language
-from adapters.store import LedgerRow, Manifest, RevisionSummary, TenantLedger
+from adapters.head import Build, Head
+from adapters.records import LedgerRow, RevisionSummary, TenantLedger, Tombstone
+from adapters.store import Manifest
 from assembler.errors import IndexUnusable
 from assembler.model import FOREVER
 from assembler.ports import IndexSchema, IndexState, SourceRow
@@ -24,54 +25,16 @@ FORMAT = 1
 Record = TypeVar("Record")
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
-    """
-    One tenant's part of an index, as readers need it.
-
-    Attributes:
-        generation: None before the first publish.
-        oldest_revision: The first revision of the generation.
-        languages: BM25 languages of everything stored.
-        chunks: Stored chunks, ended ones included.
-    """
-
-    generation: str | None = None
-    revision: int = 0
-    oldest_revision: int = 0
-    readers_required: bool = False
-    languages: tuple[str, ...] = ()
-    chunks: int = 0
-
-    def moved(
-        self,
-        generation: str,
-        revision: int,
-        rows: Sequence[LedgerRow],
-        *,
-        readers_required: bool,
-    ) -> Head:
-        """
-        Return the head after a publish.
-        """
-        is_same = generation == self.generation
-        return Head(
-            generation=generation,
-            revision=revision,
-            oldest_revision=self.oldest_revision if is_same else revision,
-            readers_required=readers_required,
-            languages=tuple(sorted({bm25_language(row.language) for row in rows})),
-            chunks=sum(row.chunks for row in rows),
-        )
-
-
 HEAD = TypeAdapter(Head)
 HEADS = TypeAdapter(dict[str, Head])
+BUILD = TypeAdapter(Build)
 MANIFEST = TypeAdapter(Manifest)
 ROW = TypeAdapter(LedgerRow)
 ROWS = TypeAdapter(tuple[LedgerRow, ...])
 REVISION = TypeAdapter(RevisionSummary)
 REVISIONS = TypeAdapter(tuple[RevisionSummary, ...])
+TOMBSTONE = TypeAdapter(Tombstone)
+TOMBSTONES = TypeAdapter(tuple[Tombstone, ...])
 
 
 def read_record(kind: TypeAdapter[Record], index: str, what: str, stored: object) -> Record:
@@ -155,6 +118,7 @@ def state_of(index: str, head: Head, manifests: Mapping[str, Manifest], newest: 
         index=index,
         version=IndexVersion(generation, head.revision),
         oldest_revision=head.oldest_revision,
+        gone=head.gone,
         model=manifest.embedding.model,
         schema=IndexSchema(manifest.fields, head.readers_required),
         languages=head.languages,
@@ -163,9 +127,11 @@ def state_of(index: str, head: Head, manifests: Mapping[str, Manifest], newest: 
     )
 
 
-def source_rows(rows: Sequence[LedgerRow], source_id: str) -> list[SourceRow]:
+def source_rows(
+    rows: Sequence[LedgerRow], tombstones: Sequence[Tombstone], source_id: str
+) -> list[SourceRow]:
     """
-    Return the rows of one source, oldest first.
+    Return the rows of one source, oldest first; of a purged one, that it is purged.
     """
     found = [
         SourceRow(
@@ -181,10 +147,15 @@ def source_rows(rows: Sequence[LedgerRow], source_id: str) -> list[SourceRow]:
         for row in rows
         if row.source_id == source_id
     ]
+    found += [
+        SourceRow(source_id, "", "", 0, one.readers, 0, 0, 0, is_purged=True)
+        for one in tombstones
+        if one.source_id == source_id
+    ]
     return sorted(found, key=lambda row: (row.from_rev, row.version))
 
 
-def as_of(rows: Sequence[LedgerRow], revision: int) -> tuple[LedgerRow, ...]:
+def as_of(rows: Iterable[LedgerRow], revision: int) -> tuple[LedgerRow, ...]:
     """
     Return the rows as a revision has them: later ones gone, later ends open again.
     """
@@ -200,15 +171,86 @@ def as_of(rows: Sequence[LedgerRow], revision: int) -> tuple[LedgerRow, ...]:
 
 
 def tenant_ledger(
-    head: Head, rows: Sequence[LedgerRow], revisions: Sequence[RevisionSummary]
+    head: Head,
+    rows: Sequence[LedgerRow],
+    revisions: Sequence[RevisionSummary],
+    tombstones: Sequence[Tombstone] = (),
 ) -> TenantLedger:
     """
-    Return everything known of one tenant's part.
+    Return everything known of one tenant's part as of its head.
     """
+    known = sorted(
+        as_of((_placed(row, head) for row in rows), head.revision),
+        key=_order,
+    )
+    summaries = [one for one in revisions if one.revision <= head.revision]
     return TenantLedger(
         generation=head.generation,
         revision=head.revision,
         readers_required=head.readers_required,
-        rows=tuple(sorted(rows, key=lambda row: (row.source_id, row.from_rev, row.version))),
-        revisions=tuple(sorted(revisions, key=lambda summary: summary.revision)),
+        rows=tuple(row for row in known if row.generation == head.generation),
+        revisions=tuple(
+            sorted((_dated(one, head) for one in summaries), key=lambda one: one.revision)
+        ),
+        newest_revision=max(head.newest_revision, head.revision),
+        earlier=tuple(row for row in known if row.generation != head.generation),
+        tombstones=tuple(sorted(tombstones, key=lambda one: one.source_id)),
     )
+
+
+def moved(
+    before: TenantLedger,
+    generation: str,
+    rows: Sequence[LedgerRow],
+    summary: RevisionSummary,
+    *,
+    readers_required: bool,
+) -> TenantLedger:
+    """
+    Return the ledger after a publish.
+
+    Args:
+        before: The ledger before it.
+        generation: Where it is published; another one than before keeps nothing but what is given.
+        rows: Every row of the tenant in it, present and ended.
+        summary: Of the new revision.
+        readers_required: Whether absent readers mean invisible from now on.
+    """
+    revision = summary.revision
+    present = [replace(row, generation=generation) for row in rows]
+    earlier = before.earlier
+    if generation != before.generation:
+        # What an earlier stay in this generation left has ended; what is left now may be rolled
+        # back to.
+        present += [
+            replace(row, to_rev=min(row.to_rev, revision))
+            for row in earlier
+            if row.generation == generation
+        ]
+        others = tuple(row for row in earlier if row.generation != generation)
+        earlier = (*others, *before.rows)
+    return TenantLedger(
+        generation=generation,
+        revision=revision,
+        readers_required=readers_required,
+        rows=tuple(sorted(present, key=_order)),
+        revisions=(*before.revisions, replace(summary, generation=generation)),
+        newest_revision=revision,
+        earlier=tuple(sorted(earlier, key=_order)),
+        tombstones=before.tombstones,
+    )
+
+
+def _order(row: LedgerRow) -> tuple[str, int, str]:
+    return row.source_id, row.from_rev, row.version
+
+
+def _placed(row: LedgerRow, head: Head) -> LedgerRow:
+    # Ledgers once held the rows of the present generation only, and did not name it.
+    return row if row.generation else replace(row, generation=head.generation or "")
+
+
+def _dated(summary: RevisionSummary, head: Head) -> RevisionSummary:
+    if summary.generation or summary.revision < head.oldest_revision:
+        return summary
+    return replace(summary, generation=head.generation or "")

@@ -54,7 +54,7 @@ from adapters.payload_values import (
     checked_texts,
     storable,
 )
-from adapters.store import ChunkPoint, SectionPoint
+from adapters.records import ChunkPoint, SectionPoint
 from assembler.model import (
     FOREVER,
     Block,

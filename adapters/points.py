@@ -11,8 +11,9 @@ from typing import Protocol
 from adapters.bm25 import Bm25Encoder, SparseWeights
 from adapters.payload import encode_chunk, encode_section, point_id
 from adapters.payload_values import Payload
-from adapters.searches import DENSE, SPARSE
-from adapters.store import Bm25Spec, ChunkPoint, Manifest, SectionPoint
+from adapters.records import ChunkPoint, SectionPoint
+from adapters.searches import DENSE, SPARSE, PointQuery, ScoredPayload
+from adapters.store import Bm25Spec, Manifest
 from assembler.filters import Filter
 from assembler.model import PointKind
 from assembler.ports import Vector
@@ -30,7 +31,37 @@ class PointRecord:
     sparse: Mapping[str, SparseWeights]
 
 
-class PointWriter(Protocol):
+class PointReader(Protocol):
+    """
+    The points of one generation, to be looked at.
+    """
+
+    def payloads(self, wanted: Filter) -> Iterable[Payload]:
+        """
+        Return the whole payloads of all points that pass, read in pages.
+        """
+        ...
+
+    def query(self, queries: Sequence[PointQuery]) -> Sequence[Sequence[ScoredPayload]]:
+        """
+        Return the results of a batch of searches.
+        """
+        ...
+
+    def count(self, wanted: Filter) -> int:
+        """
+        Return exactly how many points pass.
+        """
+        ...
+
+    def vectors(self, wanted: Filter) -> Iterable[tuple[Payload, Vector]]:
+        """
+        Return `VECTOR_KEYS` and the vector of all chunks that pass and have one.
+        """
+        ...
+
+
+class PointWriter(PointReader, Protocol):
     """
     The points of one generation, for the writing side. Every call returns when it is applied.
     """
@@ -50,18 +81,6 @@ class PointWriter(Protocol):
     def delete(self, wanted: Filter) -> None:
         """
         Delete all points that pass.
-        """
-        ...
-
-    def count(self, wanted: Filter) -> int:
-        """
-        Return exactly how many points pass.
-        """
-        ...
-
-    def vectors(self, wanted: Filter) -> Iterable[tuple[Payload, Vector]]:
-        """
-        Return `VECTOR_KEYS` and the vector of all chunks that pass and have one.
         """
         ...
 

@@ -4,76 +4,32 @@ One publication, the same over both backends: in what order points are swept, wr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Collection, Mapping, Sequence
 
-from adapters.ledger import Head
+from adapters.head import Build, Head, head_of
+from adapters.ledger import moved
 from adapters.payload_keys import (
     ACTIVE_TO_REV,
     CONTENT_SHA256,
     FROM_REV,
-    INPUT_SHA256,
-    KIND,
-    READERS,
     SOURCE_ID,
-    TENANT,
     TO_REV,
     VERSION,
 )
-from adapters.payload_values import Payload, PayloadDamaged, checked_text
+from adapters.place import Place, of_tenant, write_readers
 from adapters.points import PointWriter, chunk_record, section_record
-from adapters.store import (
-    ChunkPoint,
-    LedgerRow,
-    Manifest,
-    RevisionSummary,
-    SectionPoint,
-    TenantLedger,
-)
+from adapters.records import ChunkPoint, LedgerRow, RevisionSummary, SectionPoint, TenantLedger
+from adapters.reuse import StoredVectors
+from adapters.store import Manifest
+from adapters.vector_journal import VectorJournal
 from assembler.errors import IndexUnavailable, IndexUnusable
 from assembler.filters import AnyString, Condition, Filter, IntRange
-from assembler.model import FOREVER, PointKind, Provenance
+from assembler.model import FOREVER, Provenance
 from assembler.ports import Vector
 from assembler.scope import IndexVersion
 
 BATCH = 256
 """Points per write: a batch of sections stays far under the server's message limit."""
-
-
-class PublicationPlace(Protocol):
-    """
-    Where a publication writes; it holds the writer lock.
-    """
-
-    def manifests(self) -> Mapping[str, Manifest]:
-        """
-        Return the manifests of all generations that are there.
-        """
-        ...
-
-    def writer(self, generation: str) -> PointWriter:
-        """
-        Return the points of a generation that is there.
-        """
-        ...
-
-    def create(self, manifest: Manifest) -> None:
-        """
-        Make a generation, or the rest of one whose making was broken off.
-        """
-        ...
-
-    def commit(
-        self,
-        head: Head,
-        manifest: Manifest,
-        rows: Sequence[LedgerRow],
-        revisions: Sequence[RevisionSummary],
-    ) -> None:
-        """
-        Make everything durable and the ledger known, and move the head in one step, last.
-        """
-        ...
 
 
 class PointPublication:
@@ -84,7 +40,7 @@ class PointPublication:
     def __init__(
         self,
         index: str,
-        place: PublicationPlace,
+        place: Place,
         tenant: str,
         head: Head,
         ledger: TenantLedger,
@@ -95,10 +51,16 @@ class PointPublication:
         self._head = head
         self._ledger = ledger
         self._target: Manifest | None = self.manifest
+        self._journal: VectorJournal | None = None
         self._written: set[str] = set()
+        self._readers: dict[str, tuple[str, ...] | None] = {}
+        self._stored = StoredVectors(place, tenant, ledger)
         self.is_committed = False
         if head.generation is not None:
-            self._sweep(head.generation)
+            self._place.forget_beyond()
+            swept = self._place.manifests() if head.is_rolled_back else (head.generation,)
+            for generation in swept:
+                self._sweep(generation)
 
     @property
     def ledger(self) -> TenantLedger:
@@ -132,7 +94,7 @@ class PointPublication:
         """
         Return the revision that is being made.
         """
-        return self._head.revision + 1
+        return self._ledger.next_revision
 
     def open_generation(self, manifest: Manifest) -> None:
         """
@@ -147,26 +109,41 @@ class PointPublication:
             self._writer(generation).set_payload(
                 self._of_tenant(open_ended), {TO_REV: self.revision}
             )
-        self._target = manifest
+        self._target, self._journal = manifest, None
 
-    def reusable_vectors(self, source_id: str) -> Mapping[str, Vector]:
+    def reusable_vectors(
+        self, source_id: str, content_sha256: str | None = None
+    ) -> Mapping[str, Vector]:
         """
-        Return stored vectors of all versions of a source by `input_sha256`.
+        Return stored vectors by `input_sha256`: of all versions of a source, of the same text under
+        another name, and of what a run that was broken off has written.
         """
-        present, target = self.manifest, self._target
-        if present is None or target is None or present.embedding != target.embedding:
+        target = self._target
+        if target is None:
             return {}
-        wanted = self._of_tenant(
-            Condition(SOURCE_ID, AnyString((source_id,))),
-            Condition(KIND, AnyString((PointKind.CHUNK.value,))),
-        )
-        found: dict[str, Vector] = {}
-        for payload, vector in self._writer(present.generation).vectors(wanted):
-            try:
-                found[checked_text(payload, INPUT_SHA256)] = vector
-            except PayloadDamaged:
-                continue
-        return found
+        present = self._head.generation
+        generations = dict.fromkeys((present or target.generation, target.generation))
+        return self._stored.reusable(source_id, content_sha256, target, tuple(generations))
+
+    def saved_vectors(self, inputs: Collection[str]) -> Mapping[str, Vector]:
+        """
+        Return vectors that a run saved and did not publish, by `input_sha256`.
+        """
+        journal = self._open_journal()
+        return {} if journal is None else journal.read(inputs)
+
+    def save_vectors(self, vectors: Mapping[str, Vector]) -> None:
+        """
+        Keep vectors for a later run, should this one be broken off.
+        """
+        journal = self._open_journal()
+        if journal is not None and vectors:
+            journal.append(vectors)
+
+    def _open_journal(self) -> VectorJournal | None:
+        if self._journal is None:
+            self._journal = self._place.journal(self._opened())
+        return self._journal
 
     def write(self, chunks: Sequence[ChunkPoint], sections: Sequence[SectionPoint]) -> None:
         """
@@ -208,12 +185,10 @@ class PointPublication:
 
     def set_readers(self, source_id: str, readers: tuple[str, ...] | None) -> None:
         """
-        Set the readers on all points of a source, in all revisions and generations.
+        Set the readers on all points of a source, in all revisions and generations, when the
+        change is committed.
         """
-        payload: Payload = {READERS: None if readers is None else list(readers)}
-        wanted = self._of_tenant(Condition(SOURCE_ID, AnyString((source_id,))))
-        for generation in self._place.manifests():
-            self._writer(generation).set_payload(wanted, payload)
+        self._readers[source_id] = readers
 
     def commit(
         self,
@@ -225,22 +200,59 @@ class PointPublication:
         """
         Verify what was written, write the full new ledger and move the head in one step.
         """
-        target, revision = self._opened(), self.revision
+        target = self._opened()
+        ledger = self._after(rows, summary, readers_required=readers_required)
+        self._verify(target.generation)
+        write_readers(self._place, self._tenant, self._readers)
+        self._place.commit(head_of(ledger), ledger, target)
+        self.is_committed = True
+        return IndexVersion(target.generation, ledger.revision)
+
+    def stage(
+        self,
+        rows: Sequence[LedgerRow],
+        *,
+        readers_required: bool,
+        summary: RevisionSummary,
+    ) -> IndexVersion:
+        """
+        Do all that `commit` does but for what readers see, which is left to the publish.
+        """
+        target = self._opened()
+        ledger = self._after(rows, summary, readers_required=readers_required)
+        self._verify(target.generation)
+        build = Build(
+            base_generation=self._head.generation,
+            base_revision=self._head.revision,
+            head=head_of(ledger),
+            manifest=target,
+            published_at=summary.published_at,
+            points=len(self._written),
+            readers=self._readers,
+        )
+        self._place.stage(build, ledger)
+        self.is_committed = True
+        return IndexVersion(target.generation, ledger.revision)
+
+    def _after(
+        self, rows: Sequence[LedgerRow], summary: RevisionSummary, *, readers_required: bool
+    ) -> TenantLedger:
+        """
+        Return the ledger after this change.
+        """
+        revision, generation = self.revision, self._opened().generation
         if summary.revision != revision:
             msg = f"the summary is of revision {summary.revision}, {revision} is being made"
             raise ValueError(msg)
-        found = self._writer(target.generation).count(
-            self._of_tenant(Condition(FROM_REV, IntRange(revision, revision + 1)))
-        )
+        return moved(self._ledger, generation, rows, summary, readers_required=readers_required)
+
+    def _verify(self, generation: str) -> None:
+        revision, writer = self.revision, self._writer(generation)
+        writer.delete(self._of_tenant(Condition(FROM_REV, IntRange(at_least=FOREVER))))
+        found = writer.count(self._of_tenant(Condition(FROM_REV, IntRange(revision, revision + 1))))
         if found != len(self._written):
             problem = f"{len(self._written)} points were written, {found} are stored; publish again"
             raise IndexUnavailable(problem)
-        head = self._head.moved(
-            target.generation, revision, rows, readers_required=readers_required
-        )
-        self._place.commit(head, target, rows, (*self._ledger.revisions, summary))
-        self.is_committed = True
-        return IndexVersion(target.generation, revision)
 
     def _opened(self) -> Manifest:
         if self._target is None:
@@ -254,8 +266,8 @@ class PointPublication:
     def _writer(self, generation: str) -> PointWriter:
         return self._place.writer(generation)
 
-    def _of_tenant(self, *conditions: Condition) -> Filter:
-        return Filter(all_of=(Condition(TENANT, AnyString((self._tenant,))), *conditions))
+    def _of_tenant(self, *conditions: Condition | Filter) -> Filter:
+        return of_tenant(self._tenant, *conditions)
 
     def _require_own(self, provenance: Provenance) -> None:
         if (provenance.tenant, provenance.from_rev) != (self._tenant, self.revision):
@@ -267,10 +279,12 @@ class PointPublication:
 
     def _sweep(self, generation: str) -> None:
         """
-        Delete and reopen what lies beyond the head: an abandoned build must never come back.
+        Put aside and reopen what lies beyond the head: an abandoned build must never come back.
+
+        What was written is put aside where no revision reaches it, and deleted by the next commit:
+        until then its vectors can be used again.
         """
-        writer, beyond = self._writer(generation), IntRange(at_least=self.revision)
-        writer.delete(self._of_tenant(Condition(FROM_REV, beyond)))
+        writer, beyond = self._writer(generation), IntRange(self._head.revision + 1, FOREVER)
+        writer.set_payload(self._of_tenant(Condition(FROM_REV, beyond)), {FROM_REV: FOREVER})
         for key in (ACTIVE_TO_REV, TO_REV):
-            ended = Condition(key, IntRange(self.revision, FOREVER))
-            writer.set_payload(self._of_tenant(ended), {key: FOREVER})
+            writer.set_payload(self._of_tenant(Condition(key, beyond)), {key: FOREVER})

@@ -111,6 +111,13 @@ class QdrantCollections:
         self._create(request)
         self._create_indexes(name, indexed_paths(manifest.fields))
 
+    def remove_generation(self, index: str, generation: str) -> None:
+        """
+        Remove the collection of a generation, where it is there.
+        """
+        request = wire.DeleteCollection(collection_name=collection_of(index, generation))
+        self._client.grpc_collections.Delete(request, timeout=self._timeout)
+
     def names(self) -> list[str]:
         """
         Return the names of all collections.

@@ -14,8 +14,9 @@ from qdrant_client import grpc as wire
 
 from adapters.calls import BreakerState, CallObserver
 from adapters.deadline import TimeLeft, seconds_left
+from adapters.head import Head
 from adapters.index_names import is_index_name
-from adapters.ledger import ROW, Head, as_of, source_rows, state_of
+from adapters.ledger import ROW, TOMBSTONE, as_of, source_rows, state_of, tenant_ledger
 from adapters.payload_keys import KEY
 from adapters.payload_values import Payload
 from adapters.qdrant_connection import QdrantServer, translated
@@ -24,6 +25,7 @@ from adapters.qdrant_ledger import (
     LedgerView,
     ledger_collection,
     of_record,
+    of_source,
     of_view,
     payloads,
     read_bodies,
@@ -121,9 +123,11 @@ class QdrantIndex(PointReads):
         Return the ledger's rows of one source, oldest first; none where it never existed.
         """
         view = await self._view(index, tenant, self._head_seconds)
-        stored = await self._read_ledger(index, of_record("row", tenant, source_id))
-        rows = as_of(read_bodies(index, "row", ROW, stored), view.head.revision)
-        return source_rows(rows, source_id)
+        stored = await self._read_ledger(index, of_source(tenant, source_id))
+        rows = read_bodies(index, "row", ROW, stored)
+        tombstones = read_bodies(index, "tombstone", TOMBSTONE, stored)
+        ledger = tenant_ledger(view.head, rows, (), tombstones)
+        return source_rows(ledger.rows, ledger.tombstones, source_id)
 
     async def listings(self, tenant: str) -> Sequence[IndexListing]:
         """

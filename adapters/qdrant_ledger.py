@@ -12,20 +12,23 @@ from pydantic import TypeAdapter
 from qdrant_client import grpc as wire
 from qdrant_client.conversions.conversion import grpc_to_payload, payload_to_grpc
 
+from adapters.head import Build, Head
 from adapters.ledger import (
+    BUILD,
     FORMAT,
     HEAD,
     MANIFEST,
     REVISION,
     ROW,
-    Head,
+    TOMBSTONE,
     Record,
     plain,
     read_record,
     require_format,
 )
 from adapters.payload_values import Payload
-from adapters.store import LedgerRow, Manifest, RevisionSummary
+from adapters.records import LedgerRow, RevisionSummary, Tombstone
+from adapters.store import Manifest
 from assembler.errors import IndexUnavailable, IndexUnknown
 
 RECORD = "record"
@@ -33,6 +36,7 @@ TENANT = "tenant"
 SOURCE_ID = "source_id"
 WRITER = "writer"
 WRITER_UNTIL = "writer_until"
+RETIRING = "retiring"
 INDEXED = (RECORD, TENANT, SOURCE_ID, WRITER)
 """The ledger's keys with a keyword index; `WRITER_UNTIL` has one for integers."""
 
@@ -46,11 +50,13 @@ class LedgerView:
 
     Attributes:
         newest: The generation that was published last, by any tenant.
+        retiring: Generations that are being removed.
     """
 
     head: Head
     manifests: Mapping[str, Manifest]
     newest: str
+    retiring: frozenset[str] = frozenset()
 
 
 def ledger_collection(index: str) -> str:
@@ -132,6 +138,29 @@ def revision_point(tenant: str, summary: RevisionSummary) -> wire.PointStruct:
     return _point(point_id, "revision", plain(REVISION, summary), {TENANT: tenant})
 
 
+def tombstone_point(tenant: str, tombstone: Tombstone) -> wire.PointStruct:
+    """
+    Return the record of a purged source.
+    """
+    extra = {TENANT: tenant, SOURCE_ID: tombstone.source_id}
+    point_id = record_id("tombstone", tenant, tombstone.source_id)
+    return _point(point_id, "tombstone", plain(TOMBSTONE, tombstone), extra)
+
+
+def build_point(tenant: str, build: Build) -> wire.PointStruct:
+    """
+    Return the record of a build that waits.
+    """
+    return _point(build_id(tenant), "build", plain(BUILD, build), {TENANT: tenant})
+
+
+def build_id(tenant: str) -> str:
+    """
+    Return the id of a tenant's build.
+    """
+    return record_id("build", tenant)
+
+
 def _point(
     point_id: str, record: str, body: object, extra: Mapping[str, object]
 ) -> wire.PointStruct:
@@ -143,14 +172,31 @@ def _point(
     )
 
 
-def of_record(record: str, tenant: str | None = None, source_id: str | None = None) -> wire.Filter:
+def of_record(record: str, tenant: str | None = None) -> wire.Filter:
     """
     Return the filter of one kind of records.
     """
-    keys = {RECORD: record, TENANT: tenant, SOURCE_ID: source_id}
+    keys = {RECORD: record, TENANT: tenant}
     return wire.Filter(
         must=[keyword(key, value) for key, value in keys.items() if value is not None]
     )
+
+
+def of_part(tenant: str) -> wire.Filter:
+    """
+    Return the filter of a tenant's rows, revisions and tombstones.
+    """
+    return wire.Filter(
+        must=[keyword(TENANT, tenant)],
+        should=[keyword(RECORD, record) for record in ("row", "revision", "tombstone")],
+    )
+
+
+def of_source(tenant: str, source_id: str) -> wire.Filter:
+    """
+    Return the filter of all records of a source.
+    """
+    return wire.Filter(must=[keyword(TENANT, tenant), keyword(SOURCE_ID, source_id)])
 
 
 def of_view(tenant: str) -> wire.Filter:
@@ -209,6 +255,9 @@ def read_view(index: str, stored: Sequence[Payload]) -> LedgerView:
         head=heads[0] if heads else Head(),
         manifests={manifest.generation: manifest for manifest in manifests},
         newest=published[-1][1],
+        retiring=frozenset(
+            str(payload.get("generation")) for payload in stored if payload.get(RETIRING)
+        ),
     )
 
 

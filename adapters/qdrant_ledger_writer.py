@@ -5,34 +5,47 @@ The ledger collection of an index, for the writing side.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from qdrant_client import QdrantClient
 from qdrant_client import grpc as wire
 from qdrant_client.conversions.conversion import payload_to_grpc
 
-from adapters.ledger import HEAD, REVISION, ROW, Head, as_of, tenant_ledger
+from adapters.head import Build, Head
+from adapters.ledger import BUILD, HEAD, REVISION, ROW, TOMBSTONE, tenant_ledger
 from adapters.payload_values import Payload
 from adapters.qdrant_ledger import (
+    RETIRING,
     TENANT,
+    WRITER,
+    WRITER_UNTIL,
     LedgerView,
+    build_id,
+    build_point,
     has_id,
     head_id,
     head_point,
     ledger_collection,
     manifest_point,
+    of_part,
     of_record,
     of_view,
     payloads,
     read_bodies,
     read_view,
+    record_id,
     revision_point,
     row_id,
     row_point,
+    tombstone_point,
 )
 from adapters.qdrant_points import PAGE, scroll_points
 from adapters.qdrant_search import MAJORITY
-from adapters.store import LedgerRow, Manifest, RevisionSummary, TenantLedger
+from adapters.records import LedgerRow, RevisionSummary, TenantLedger, Tombstone
+from adapters.store import Manifest
 from assembler.errors import IndexUnknown
+
+LedgerRecord: TypeAlias = LedgerRow | RevisionSummary | Tombstone
 
 
 class QdrantLedgerWriter:
@@ -45,6 +58,7 @@ class QdrantLedgerWriter:
         self._index = index
         self._name = ledger_collection(index)
         self._timeout = timeout_seconds
+        self._known: dict[str, LedgerRecord] = {}
 
     def view(self, tenant: str) -> LedgerView | None:
         """
@@ -60,11 +74,12 @@ class QdrantLedgerWriter:
         """
         Return everything known of one tenant's part as of its head.
         """
-        rows = self._bodies_of_rows(tenant)
-        stored = list(self._scroll(of_record("revision", tenant)))
+        stored = list(self._scroll(of_part(tenant)))
+        rows = read_bodies(self._index, "row", ROW, stored)
         revisions = read_bodies(self._index, "revision", REVISION, stored)
-        known = [summary for summary in revisions if summary.revision <= head.revision]
-        return tenant_ledger(head, as_of(rows, head.revision), known)
+        tombstones = read_bodies(self._index, "tombstone", TOMBSTONE, stored)
+        self._known = _records(tenant, rows, revisions, tombstones)
+        return tenant_ledger(head, rows, revisions, tombstones)
 
     def heads(self) -> dict[str, Head]:
         """
@@ -76,42 +91,100 @@ class QdrantLedgerWriter:
             str(payload.get(TENANT)): body for payload, body in zip(stored, bodies, strict=True)
         }
 
-    def record(
-        self,
-        tenant: str,
-        manifest: Manifest,
-        rows: Sequence[LedgerRow],
-        revisions: Sequence[RevisionSummary],
-    ) -> None:
+    def record(self, tenant: str, ledger: TenantLedger, manifest: Manifest | None) -> None:
         """
         Write everything but the head; readers see of it what their head has reached.
+
+        Only what differs from what `ledger` read is written.
         """
-        known = {row_id(tenant, row): row for row in self._bodies_of_rows(tenant)}
-        changed = [row for row in rows if known.get(row_id(tenant, row)) != row]
-        points = [row_point(tenant, row) for row in changed]
-        points.append(revision_point(tenant, revisions[-1]))
-        points.append(manifest_point(manifest, revisions[-1].published_at))
+        wanted = _records_of(tenant, ledger)
+        changed = {key: one for key, one in wanted.items() if self._known.get(key) != one}
+        points = [_record_point(tenant, one) for one in changed.values()]
         for first in range(0, len(points), PAGE):
             self._upsert(points[first : first + PAGE])
+        self._known |= changed
+        if manifest is not None:
+            self.write_manifest(manifest, ledger.revisions[-1].published_at)
 
-    def forget_rows(self, tenant: str, kept: Sequence[LedgerRow]) -> None:
+    def write_manifest(self, manifest: Manifest, published_at: str) -> None:
         """
-        Delete the rows that the ledger no longer has.
+        Write the record of a generation; with the first, readers know the index.
         """
-        wanted = {row_id(tenant, row) for row in kept}
-        gone = [
-            point_id
-            for row in self._bodies_of_rows(tenant)
-            if (point_id := row_id(tenant, row)) not in wanted
-        ]
-        for first in range(0, len(gone), PAGE):
-            ids = [wire.PointId(uuid=point_id) for point_id in gone[first : first + PAGE]]
-            request = wire.DeletePoints(
-                collection_name=self._name,
-                wait=True,
-                points=wire.PointsSelector(points=wire.PointsIdsList(ids=ids)),
-            )
-            self._client.grpc_points.Delete(request, timeout=self._timeout)
+        self._upsert([manifest_point(manifest, published_at)])
+
+    def forget(self, tenant: str, ledger: TenantLedger) -> None:
+        """
+        Delete what the ledger no longer has.
+        """
+        wanted = _records_of(tenant, ledger)
+        self._delete([key for key in self._known if key not in wanted])
+
+    def forget_beyond(self, tenant: str, revision: int) -> None:
+        """
+        Delete the rows and revisions beyond a revision, and a build that waits.
+        """
+        beyond = [key for key, one in self._known.items() if _revision_of(one) > revision]
+        self._delete([*beyond, build_id(tenant)])
+
+    def build(self, tenant: str) -> Build | None:
+        """
+        Return the tenant's build that waits, or None.
+        """
+        stored = list(self._scroll(of_record("build", tenant)))
+        return next(iter(read_bodies(self._index, "build", BUILD, stored)), None)
+
+    def write_build(self, tenant: str, build: Build) -> None:
+        """
+        Write that a build waits.
+        """
+        self._upsert([build_point(tenant, build)])
+
+    def forget_build(self, tenant: str) -> None:
+        """
+        Delete the tenant's build.
+        """
+        self._delete([build_id(tenant)])
+
+    def used_generations(self) -> set[str]:
+        """
+        Return the generations that some tenant's head, kept revision or build is in, or may be.
+        """
+        stored = list(self._scroll(of_record("revision")))
+        revisions = read_bodies(self._index, "revision", REVISION, stored)
+        builds = read_bodies(self._index, "build", BUILD, list(self._scroll(of_record("build"))))
+        heads = [*self.heads().values(), *(build.head for build in builds)]
+        used = {revision.generation for revision in revisions}
+        return used | {head.generation for head in heads if head.generation is not None}
+
+    def has_writers(self, *, besides: str, now: float) -> bool:
+        """
+        Return whether anyone but one tenant's writer holds a lock.
+        """
+        return any(
+            payload.get(WRITER) and float(str(payload.get(WRITER_UNTIL, 0))) > now
+            for payload in self._scroll(of_record("head"))
+            if payload.get(TENANT) != besides
+        )
+
+    def mark_retiring(self, generation: str, *, is_retiring: bool) -> None:
+        """
+        Say of a generation that it is being removed, or that it is not.
+        """
+        point = has_id(record_id("manifest", generation))
+        request = wire.SetPayloadPoints(
+            collection_name=self._name,
+            wait=True,
+            payload=payload_to_grpc({RETIRING: is_retiring}),
+            points_selector=wire.PointsSelector(filter=wire.Filter(must=[point])),
+            ordering=wire.WriteOrdering(type=wire.Strong),
+        )
+        self._client.grpc_points.SetPayload(request, timeout=self._timeout)
+
+    def forget_manifest(self, generation: str) -> None:
+        """
+        Delete the record of a generation.
+        """
+        self._delete([record_id("manifest", generation)])
 
     def add_head(self, tenant: str) -> None:
         """
@@ -141,9 +214,17 @@ class QdrantLedgerWriter:
         self._client.grpc_points.SetPayload(request, timeout=self._timeout)
         return next(iter(self._scroll(wire.Filter(must=[has_id(head_id(tenant))]))), {})
 
-    def _bodies_of_rows(self, tenant: str) -> list[LedgerRow]:
-        stored = list(self._scroll(of_record("row", tenant)))
-        return read_bodies(self._index, "row", ROW, stored)
+    def _delete(self, ids: Sequence[str]) -> None:
+        for first in range(0, len(ids), PAGE):
+            points = [wire.PointId(uuid=point_id) for point_id in ids[first : first + PAGE]]
+            request = wire.DeletePoints(
+                collection_name=self._name,
+                wait=True,
+                points=wire.PointsSelector(points=wire.PointsIdsList(ids=points)),
+            )
+            self._client.grpc_points.Delete(request, timeout=self._timeout)
+        for point_id in ids:
+            self._known.pop(point_id, None)
 
     def _upsert(self, points: Sequence[wire.PointStruct]) -> None:
         request = wire.UpsertPoints(collection_name=self._name, wait=True, points=points)
@@ -160,3 +241,39 @@ class QdrantLedgerWriter:
             if not answer.HasField("next_page_offset"):
                 return
             offset = answer.next_page_offset
+
+
+def _records_of(tenant: str, ledger: TenantLedger) -> dict[str, LedgerRecord]:
+    rows = (*ledger.rows, *ledger.earlier)
+    return _records(tenant, rows, ledger.revisions, ledger.tombstones)
+
+
+def _records(
+    tenant: str,
+    rows: Sequence[LedgerRow],
+    revisions: Sequence[RevisionSummary],
+    tombstones: Sequence[Tombstone],
+) -> dict[str, LedgerRecord]:
+    """
+    Return records by the id of their point.
+    """
+    named: dict[str, LedgerRecord] = {row_id(tenant, row): row for row in rows}
+    for revision in revisions:
+        named[record_id("revision", tenant, str(revision.revision))] = revision
+    for tombstone in tombstones:
+        named[record_id("tombstone", tenant, tombstone.source_id)] = tombstone
+    return named
+
+
+def _record_point(tenant: str, record: LedgerRecord) -> wire.PointStruct:
+    if isinstance(record, LedgerRow):
+        return row_point(tenant, record)
+    if isinstance(record, RevisionSummary):
+        return revision_point(tenant, record)
+    return tombstone_point(tenant, record)
+
+
+def _revision_of(record: LedgerRecord) -> int:
+    if isinstance(record, LedgerRow):
+        return record.from_rev
+    return record.revision if isinstance(record, RevisionSummary) else 0

@@ -13,8 +13,15 @@ from adapters.payload_keys import VECTOR_KEYS
 from adapters.payload_values import Payload
 from adapters.points import PointRecord
 from adapters.qdrant_filter import qdrant_filter
-from adapters.qdrant_search import MAJORITY, selected, whole_seconds
-from adapters.searches import DENSE
+from adapters.qdrant_search import (
+    MAJORITY,
+    SearchSettings,
+    query_batch,
+    scored,
+    selected,
+    whole_seconds,
+)
+from adapters.searches import DENSE, PointQuery, ScoredPayload
 from assembler.filters import Filter
 from assembler.model import PointKind
 from assembler.ports import Vector
@@ -22,6 +29,7 @@ from assembler.ports import Vector
 PAGE = 256
 
 _CHUNK_VECTOR = DENSE[PointKind.CHUNK]
+_WHAT_WAS_WRITTEN = SearchSettings(consistency="majority")
 
 
 def collection_of(index: str, generation: str) -> str:
@@ -125,21 +133,44 @@ class QdrantPoints:
         )
         return int(self._points().Count(request, timeout=self._timeout).result.count)
 
+    def query(self, queries: Sequence[PointQuery]) -> list[list[ScoredPayload]]:
+        """
+        Return the results of a batch of searches.
+        """
+        request = query_batch(self._collection, queries, _WHAT_WAS_WRITTEN, self._timeout)
+        answer = self._points().QueryBatch(request, timeout=self._timeout)
+        return scored(answer, len(queries))
+
+    def payloads(self, wanted: Filter) -> Iterator[Payload]:
+        """
+        Return the whole payloads of all points that pass, read in pages.
+        """
+        for point in self._scroll(wanted, None):
+            yield grpc_to_payload(point.payload)
+
     def vectors(self, wanted: Filter) -> Iterator[tuple[Payload, Vector]]:
         """
         Return `VECTOR_KEYS` and the vector of all chunks that pass and have one.
         """
+        for point in self._scroll(wanted, VECTOR_KEYS):
+            vector = point.vectors.vectors.vectors[_CHUNK_VECTOR]
+            values = vector.dense.data or vector.data
+            if values:
+                yield grpc_to_payload(point.payload), tuple(values)
+
+    def _scroll(
+        self, wanted: Filter, keys: tuple[str, ...] | None
+    ) -> Iterator[wire.RetrievedPoint]:
+        """
+        Return all points that pass, with their vectors where only keys are asked for.
+        """
         native, offset = qdrant_filter(wanted), None
         while True:
             request = scroll_points(
-                self._collection, native, VECTOR_KEYS, PAGE, offset=offset, with_dense=True
+                self._collection, native, keys, PAGE, offset=offset, with_dense=keys is not None
             )
             answer = self._points().Scroll(request, timeout=self._timeout)
-            for point in answer.result:
-                vector = point.vectors.vectors.vectors[_CHUNK_VECTOR]
-                values = vector.dense.data or vector.data
-                if values:
-                    yield grpc_to_payload(point.payload), tuple(values)
+            yield from answer.result
             if not answer.HasField("next_page_offset"):
                 return
             offset = answer.next_page_offset

@@ -4,45 +4,37 @@ Where indexes on a Qdrant server are written.
 
 from __future__ import annotations
 
-import os
-import socket
 import time
-import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
-from typing import TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 
-from qdrant_client import QdrantClient
-from qdrant_client import grpc as wire
-
-from adapters.index_names import require_index_name
-from adapters.ledger import HEAD, Head, plain
-from adapters.payload_values import Payload
-from adapters.points import PointWriter
+from adapters.builds import no_build, require_whole
+from adapters.head import Build, Head
+from adapters.index_names import is_index_name, require_index_name
+from adapters.part_reader import Looked, PartReader, PointPartReader
+from adapters.point_upkeep import PointUpkeep
 from adapters.publication import PointPublication
 from adapters.qdrant_collections import CollectionSettings, QdrantCollections
 from adapters.qdrant_connection import QdrantServer, translated
-from adapters.qdrant_ledger import (
-    WRITER,
-    WRITER_UNTIL,
-    LedgerView,
-    head_payload,
-    index_of_ledger,
-    keyword,
-)
+from adapters.qdrant_ledger import LedgerView, index_of_ledger, ledger_collection
 from adapters.qdrant_ledger_writer import QdrantLedgerWriter
-from adapters.qdrant_points import QdrantPoints, collection_of
-from adapters.store import IndexListing, LedgerRow, Manifest, Publication, RevisionSummary
-from assembler.errors import IndexUnavailable, IndexUnusable
-
-WallClock: TypeAlias = Callable[[], float]
-"""Returns seconds since the Unix epoch: the leases of several machines' writers are compared."""
+from adapters.qdrant_lock import WallClock, WriterLock
+from adapters.qdrant_place import PointsOf, QdrantPlace
+from adapters.records import TenantLedger
+from adapters.store import IndexListing, Publication
+from adapters.upkeep import Upkeep
+from assembler.errors import IndexUnavailable, IndexUnknown, IndexUnusable
+from assembler.scope import IndexVersion
 
 LEASE_SECONDS = 300.0
 """How long a writer that died keeps others out. A living one renews its lease as it writes."""
 
+SETTLE_SECONDS = 31.0
+"""How long a request may go on with a head that has moved: it was cached for a second, and the
+longest deadline is 30."""
+
 DEFAULT_SETTINGS = CollectionSettings()
+NOTHING = TenantLedger(None, 0, readers_required=False, rows=(), revisions=())
 
 
 class QdrantStore:
@@ -60,12 +52,16 @@ class QdrantStore:
         settings: CollectionSettings = DEFAULT_SETTINGS,
         wall_clock: WallClock = time.time,
         lease_seconds: float = LEASE_SECONDS,
+        settle_seconds: float = SETTLE_SECONDS,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._client = server.writer()
         self._timeout = server.write_timeout_seconds
         self._collections = QdrantCollections(self._client, settings, self._timeout)
         self._wall_clock = wall_clock
         self._lease_seconds = lease_seconds
+        self._settle_seconds = settle_seconds
+        self._sleep = sleep
 
     def close(self) -> None:
         """
@@ -83,20 +79,121 @@ class QdrantStore:
             IndexUnusable: The ledger is damaged or the name is malformed.
         """
         require_index_name(index)
-        broken = IndexUnusable(index, "a collection is missing; publish into a new index")
-        with translated(index, missing=broken):
+        with self._translated(index):
             self._collections.create_ledger(index)
+        with self._locked(index, tenant) as (place, head, known):
+            if head.is_rolled_back:
+                # Clocks of several machines differ: never wait longer than the whole time.
+                since = max(self._wall_clock() - head.moved_back_at, 0.0)
+                self._wait(self._settle_seconds - since)
+            yield PointPublication(index, place, tenant, head, known)
+
+    @contextmanager
+    def upkeep(self, index: str, tenant: str) -> Iterator[Upkeep]:
+        """
+        Lock the tenant's part of an index that is there.
+
+        Raises:
+            IndexUnknown: Nothing was ever published under this name.
+            IndexUnavailable: Another process is writing, or the server cannot be asked.
+            IndexUnusable: The ledger is damaged.
+        """
+        self._require_there(index)
+        with self._locked(index, tenant) as (place, head, known):
+            yield PointUpkeep(place, tenant, head, known)
+
+    @contextmanager
+    def reading(self, index: str, tenant: str, *, of_build: bool = False) -> Iterator[PartReader]:
+        """
+        Open the tenant's part of an index, or its build that waits, without changing or locking
+        anything; an index that is not there is empty.
+
+        Raises:
+            InvalidRequest: No build waits.
+        """
+        require_index_name(index)
+        build = self.waiting_build(index, tenant) if of_build else None
+        if of_build and build is None:
+            raise no_build(index)
+        with self._translated(index):
+            view, known = LedgerView(Head(), {}, ""), NOTHING
+            if ledger_collection(index) in self._names():
+                ledger = QdrantLedgerWriter(self._client, index, self._timeout)
+                view = ledger.view(tenant) or view
+                known = ledger.ledger(tenant, build.head if build else view.head)
+            manifests = dict(view.manifests)
+            if build is not None:
+                manifests[build.manifest.generation] = build.manifest
+            points = PointsOf(self._client, index, self._timeout)
+            yield PointPartReader(index, Looked(manifests, points.of), tenant, known)
+
+    def waiting_build(self, index: str, tenant: str) -> Build | None:
+        """
+        Return the build of the tenant's part that waits to be published, or None.
+        """
+        if ledger_collection(index) not in self._names():
+            return None
+        with self._translated(index):
+            return QdrantLedgerWriter(self._client, index, self._timeout).build(tenant)
+
+    def publish_build(self, index: str, tenant: str) -> IndexVersion:
+        """
+        Publish the tenant's build that waits, in one write of the head.
+
+        Raises:
+            InvalidRequest: No build waits.
+            IndexUnusable: What waits is not what was built.
+        """
+        if self.waiting_build(index, tenant) is None:
+            raise no_build(index)
+        with self._locked(index, tenant) as (place, head, _):
+            build = self.waiting_build(index, tenant)
+            base = (head.generation, head.revision)
+            if build is None or (build.base_generation, build.base_revision) != base:
+                raise no_build(index)
+            version = require_whole(index, place, tenant, build)
+            place.publish(build)
+            return version
+
+    @contextmanager
+    def _locked(self, index: str, tenant: str) -> Iterator[tuple[QdrantPlace, Head, TenantLedger]]:
+        with self._translated(index):
             ledger = QdrantLedgerWriter(self._client, index, self._timeout)
-            lock = _Lock(ledger, index, tenant, self._wall_clock, self._lease_seconds)
+            lock = WriterLock(ledger, index, tenant, self._wall_clock, self._lease_seconds)
             lock.take()
             try:
                 view = ledger.view(tenant) or LedgerView(Head(), {}, "")
-                points = _PointsOf(self._client, index, self._timeout, lock)
-                place = _QdrantPlace(index, tenant, ledger, lock, points, self._collections, view)
                 known = ledger.ledger(tenant, view.head)
-                yield PointPublication(index, place, tenant, view.head, known)
+                place = QdrantPlace(
+                    index=index,
+                    tenant=tenant,
+                    ledger=ledger,
+                    lock=lock,
+                    points=PointsOf(self._client, index, self._timeout, lock),
+                    collections=self._collections,
+                    view=view,
+                    settle=lambda: self._wait(self._settle_seconds),
+                    now=self._wall_clock,
+                )
+                yield place, view.head, known
             finally:
                 lock.leave()
+
+    def _wait(self, seconds: float) -> None:
+        if seconds > 0:
+            self._sleep(seconds)
+
+    def _require_there(self, index: str) -> None:
+        if not is_index_name(index) or ledger_collection(index) not in self._names():
+            raise IndexUnknown(index)
+
+    def _names(self) -> list[str]:
+        with self._translated(""):
+            return self._collections.names()
+
+    def _translated(self, index: str) -> AbstractContextManager[None]:
+        broken = IndexUnusable(index, "a collection is missing; publish into a new index")
+        return translated(index, missing=broken)
 
     def listings(self, tenant: str | None = None) -> Sequence[IndexListing]:
         """
@@ -119,132 +216,3 @@ class QdrantStore:
             manifest = view.manifests.get(head.generation or "")
             if tenant in (None, name) and manifest is not None:
                 yield IndexListing(index, manifest, writer.ledger(name, head), name)
-
-
-class _Lock:
-    """
-    A tenant's writer lock: a name and an end on the head itself, so that only the one who holds it
-    can move the head, in the same step in which it is checked.
-    """
-
-    def __init__(
-        self,
-        ledger: QdrantLedgerWriter,
-        index: str,
-        tenant: str,
-        wall_clock: WallClock,
-        lease_seconds: float,
-    ) -> None:
-        self._ledger = ledger
-        self._index = index
-        self._tenant = tenant
-        self._wall_clock = wall_clock
-        self._lease_seconds = lease_seconds
-        self._name = f"{socket.gethostname()} process {os.getpid()} ({uuid.uuid4().hex[:8]})"
-        self._until = 0.0
-
-    def take(self) -> None:
-        self._ledger.add_head(self._tenant)
-        now = int(self._wall_clock())
-        expired = wire.Condition(
-            field=wire.FieldCondition(key=WRITER_UNTIL, range=wire.Range(lt=float(now)))
-        )
-        free = wire.Condition(filter=wire.Filter(should=[keyword(WRITER, ""), expired]))
-        self._change(free, {})
-
-    def renew(self) -> None:
-        """
-        Prolong the lease when half of it is gone.
-        """
-        if self._until - self._wall_clock() < self._lease_seconds / 2:
-            self._change(keyword(WRITER, self._name), {})
-
-    def move_head(self, head: Head) -> None:
-        found = self._change(keyword(WRITER, self._name), head_payload(head))
-        if found.get("body") != plain(HEAD, head):
-            raise self._lost(str(found.get(WRITER)))
-
-    def leave(self) -> None:
-        free = {WRITER: "", WRITER_UNTIL: 0}
-        self._ledger.change_head(self._tenant, keyword(WRITER, self._name), free)
-
-    def _change(self, condition: wire.Condition, payload: Payload) -> Payload:
-        until = int(self._wall_clock() + self._lease_seconds)
-        claimed = {**payload, WRITER: self._name, WRITER_UNTIL: until}
-        found = self._ledger.change_head(self._tenant, condition, claimed)
-        if found.get(WRITER) != self._name:
-            raise self._lost(str(found.get(WRITER)))
-        self._until = float(until)
-        return found
-
-    def _lost(self, holder: str) -> IndexUnavailable:
-        return IndexUnavailable(
-            f"index {self._index!r} is being written by {holder}; try again when it has ended, or "
-            f"{self._lease_seconds:.0f} s after it died"
-        )
-
-
-class _PointsOf:
-    """
-    The points of an index's generations, for a writer that renews its lock as it writes.
-    """
-
-    def __init__(
-        self, client: QdrantClient, index: str, timeout_seconds: float, lock: _Lock
-    ) -> None:
-        self._client = client
-        self._index = index
-        self._timeout = timeout_seconds
-        self._lock = lock
-
-    def of(self, generation: str) -> PointWriter:
-        self._lock.renew()
-        name = collection_of(self._index, generation)
-        return QdrantPoints(lambda: self._client.grpc_points, name, self._timeout)
-
-
-class _QdrantPlace:
-    """
-    The `PublicationPlace` of one tenant's part.
-    """
-
-    def __init__(
-        self,
-        index: str,
-        tenant: str,
-        ledger: QdrantLedgerWriter,
-        lock: _Lock,
-        points: _PointsOf,
-        collections: QdrantCollections,
-        view: LedgerView,
-    ) -> None:
-        self._index = index
-        self._tenant = tenant
-        self._ledger = ledger
-        self._lock = lock
-        self._points = points
-        self._collections = collections
-        self._manifests = dict(view.manifests)
-
-    def manifests(self) -> Mapping[str, Manifest]:
-        return self._manifests
-
-    def writer(self, generation: str) -> PointWriter:
-        return self._points.of(generation)
-
-    def create(self, manifest: Manifest) -> None:
-        if manifest.generation not in self._manifests:
-            self._collections.create_generation(self._index, manifest)
-            self._manifests[manifest.generation] = manifest
-
-    def commit(
-        self,
-        head: Head,
-        manifest: Manifest,
-        rows: Sequence[LedgerRow],
-        revisions: Sequence[RevisionSummary],
-    ) -> None:
-        self._lock.renew()
-        self._ledger.record(self._tenant, manifest, rows, revisions)
-        self._lock.move_head(replace(head))
-        self._ledger.forget_rows(self._tenant, rows)

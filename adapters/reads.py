@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from adapters.bm25 import Bm25Encoder
-from adapters.ledger import Head
+from adapters.head import Head
 from adapters.payload import decode_chunk, decode_provenance, decode_section, decode_text
 from adapters.payload_keys import (
     CHUNK_HIT_KEYS,

@@ -8,14 +8,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from assembler.model import FOREVER, Chunk, FieldType, Section
+from adapters.records import ChunkPoint, LedgerRow, RevisionSummary, SectionPoint, TenantLedger
+from adapters.upkeep import Upkeep
+from assembler.model import FieldType
 from assembler.ports import ModelIdentity, Vector
 from assembler.scope import IndexVersion
+
+if TYPE_CHECKING:
+    from adapters.head import Build
+    from adapters.part_reader import PartReader
+
+
+PREPROCESSING = "nfc"
+"""Texts become NFC, surrogates U+FFFD, and spellings of special tokens plain text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +38,8 @@ class EmbeddingSpec:
         pooling: For example ``mean``.
         prefix: Text before every document (some models ask for one); "" for none.
         query_prefix: Text before every query.
+        preprocessing: What is done to texts before they become tokens; another is another
+            generation, and its vectors are not used again.
     """
 
     model: ModelIdentity
@@ -37,6 +49,7 @@ class EmbeddingSpec:
     prefix: str
     query_prefix: str
     normalised: bool
+    preprocessing: str = PREPROCESSING
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +102,13 @@ class Manifest:
         """
         Return the name of the generation that has this configuration.
         """
+        embedding = asdict(self.embedding)
+        if self.embedding.preprocessing == PREPROCESSING:
+            del embedding["preprocessing"]  # generations keep the names they always had
         shape = [
             self.format_version,
             self.chunker.fingerprint,
-            asdict(self.embedding),
+            embedding,
             asdict(self.bm25),
             sorted((name, kind.value) for name, kind in self.fields.items()),
             # Without section vectors a generation keeps the name it always had.
@@ -105,93 +121,6 @@ def _digest(shape: object) -> str:
     return hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerRow:
-    """
-    One source version of a tenant as the ledger keeps it.
-
-    Attributes:
-        source_set: The set whose desired state a run of the indexer states.
-        described_sha256: Hash of title, uri, media type, language and metadata.
-        readers: None where nobody was named.
-    """
-
-    source_id: str
-    version: str
-    content_sha256: str
-    source_set: str
-    described_sha256: str
-    language: str
-    title: str
-    uri: str
-    media_type: str
-    chars: int
-    sections: int
-    chunks: int
-    tokens: int
-    readers: tuple[str, ...] | None
-    from_rev: int
-    active_to_rev: int = FOREVER
-    to_rev: int = FOREVER
-
-
-@dataclass(frozen=True, slots=True)
-class RevisionSummary:
-    """
-    One published revision of a tenant; `published_at` is RFC 3339, UTC.
-    """
-
-    revision: int
-    published_at: str
-    added: int
-    ended: int
-    embedded: int
-    reused: int
-
-
-@dataclass(frozen=True, slots=True)
-class TenantLedger:
-    """
-    Everything known of one tenant's part of an index; revision 0 is the empty, unpublished part.
-    """
-
-    generation: str | None
-    revision: int
-    readers_required: bool
-    rows: tuple[LedgerRow, ...]
-    revisions: tuple[RevisionSummary, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkPoint:
-    """
-    A chunk to be written.
-
-    Attributes:
-        text: Its own text, the fallback where its section cannot be used.
-        bm25_text: What is BM25-encoded (heading path and text), not normalised yet.
-        input_sha256: Hash of the exact embedding input, by which its vector can be reused.
-    """
-
-    chunk: Chunk
-    text: str
-    vector: Vector
-    bm25_text: str
-    language: str
-    input_sha256: str
-
-
-@dataclass(frozen=True, slots=True)
-class SectionPoint:
-    """
-    A section to be written: what of it is BM25-encoded, and the mean of its chunks' vectors.
-    """
-
-    section: Section
-    bm25_text: str
-    vector: Vector | None = None
-
-
 class Publication(Protocol):
     """
     One change of one tenant's part, under its writer lock; nothing is visible before `commit`.
@@ -202,7 +131,7 @@ class Publication(Protocol):
     @property
     def ledger(self) -> TenantLedger:
         """
-        Return the state before this change. Its revision + 1 is the one being made.
+        Return the state before this change; its `next_revision` is the one being made.
         """
         ...
 
@@ -228,11 +157,26 @@ class Publication(Protocol):
         """
         ...
 
-    def reusable_vectors(self, source_id: str) -> Mapping[str, Vector]:
+    def reusable_vectors(
+        self, source_id: str, content_sha256: str | None = None
+    ) -> Mapping[str, Vector]:
         """
-        Return stored vectors of all versions of a source by `input_sha256`.
+        Return stored vectors by `input_sha256`: of all versions of a source, of the same text under
+        another name, and of what a run that was broken off has written.
 
-        Empty where the present generation was made with another model.
+        Empty where they were made with another model, or otherwise than the open generation's.
+        """
+        ...
+
+    def saved_vectors(self, inputs: Collection[str]) -> Mapping[str, Vector]:
+        """
+        Return vectors that a run saved and did not publish, by `input_sha256`.
+        """
+        ...
+
+    def save_vectors(self, vectors: Mapping[str, Vector]) -> None:
+        """
+        Keep vectors for a later run, should this one be broken off; they are safe on return.
         """
         ...
 
@@ -252,7 +196,7 @@ class Publication(Protocol):
 
     def set_readers(self, source_id: str, readers: tuple[str, ...] | None) -> None:
         """
-        Set the readers on all points of a source, in all revisions; it takes effect at once.
+        Set the readers on all points of a source, in all revisions, when the change is committed.
         """
         ...
 
@@ -266,6 +210,16 @@ class Publication(Protocol):
             rows: Every row of the tenant, present and ended, replacing the ledger's.
             readers_required: Whether absent readers mean invisible from now on.
             summary: What this revision did.
+        """
+        ...
+
+    def stage(
+        self, rows: Sequence[LedgerRow], *, readers_required: bool, summary: RevisionSummary
+    ) -> IndexVersion:
+        """
+        Do all that `commit` does but for what readers see, which is left to `publish_build`.
+
+        Any other change of the tenant's part (of an embedded index: of the index) discards it.
         """
         ...
 
@@ -294,6 +248,44 @@ class IndexStore(Protocol):
         Raises:
             IndexUnavailable: Another process is writing, or the place cannot be written.
             IndexUnusable: The files are damaged or the name is malformed.
+        """
+        ...
+
+    def upkeep(self, index: str, tenant: str) -> AbstractContextManager[Upkeep]:
+        """
+        Lock the tenant's part of an index that is there.
+
+        Raises:
+            IndexUnknown: Nothing was ever published under this name.
+            IndexUnavailable: Another process is writing, or the place cannot be written.
+        """
+        ...
+
+    def waiting_build(self, index: str, tenant: str) -> Build | None:
+        """
+        Return the build of the tenant's part that waits to be published, or None.
+        """
+        ...
+
+    def publish_build(self, index: str, tenant: str) -> IndexVersion:
+        """
+        Publish the tenant's build that waits, in one write of the head.
+
+        Raises:
+            InvalidRequest: No build waits.
+            IndexUnusable: What waits is not what was built.
+        """
+        ...
+
+    def reading(
+        self, index: str, tenant: str, *, of_build: bool = False
+    ) -> AbstractContextManager[PartReader]:
+        """
+        Open the tenant's part of an index, or its build that waits, without changing or locking
+        anything; an index that is not there is empty.
+
+        Raises:
+            InvalidRequest: No build waits.
         """
         ...
 

@@ -47,6 +47,7 @@ class IndexState:
 
     Attributes:
         oldest_revision: The first revision of the generation that can still be read.
+        gone: Revisions after it that cannot: they were rolled back.
         languages: Languages that stored texts are BM25-encoded in.
         profile: Name of the profile that requests use unless they name one.
         has_section_vectors: Whether sections can be searched by vector.
@@ -60,6 +61,7 @@ class IndexState:
     languages: tuple[str, ...]
     profile: str
     has_section_vectors: bool = False
+    gone: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,7 @@ class SourceRow:
     from_rev: int
     active_to_rev: int
     to_rev: int
+    is_purged: bool = False
 
 
 class IndexCatalog(Protocol):
@@ -114,9 +117,7 @@ class IndexCatalog(Protocol):
 
     async def resolve(self, index: str, tenant: str, *, refresh: bool = False) -> IndexState:
         """
-        Return the tenant's part of the index as of its head.
-
-        A tenant that has never published has an empty part at revision 0.
+        Return the tenant's part of the index as of its head; empty before its first publish.
 
         Raises:
             IndexUnknown: No index has this name.

@@ -62,8 +62,9 @@ def read_scope(state: IndexState, scope: Scope, field: str) -> ReadScope:
 
 
 def _exactly(state: IndexState, wanted: IndexVersion) -> IndexVersion:
-    same = wanted.generation == state.version.generation
-    if not same or not state.oldest_revision <= wanted.revision <= state.version.revision:
+    is_same = wanted.generation == state.version.generation
+    is_kept = state.oldest_revision <= wanted.revision <= state.version.revision
+    if not is_same or not is_kept or wanted.revision in state.gone:
         raise VersionGone(str(wanted), (str(state.version),))
     return wanted
 
@@ -97,9 +98,10 @@ def check_pins(pin: Pin, rows: Sequence[SourceRow], scope: ReadScope) -> None:
 
     Raises:
         VersionUnknown: No version with this label was ever published to this reader.
-        VersionGone: It has ended.
+        VersionGone: It has ended, or its source is purged.
     """
-    seen = [row for row in rows if row.version == pin.version and is_readable(row, scope)]
+    named = [row for row in rows if row.is_purged or row.version == pin.version]
+    seen = [row for row in named if is_readable(row, scope)]
     name = f"{pin.source_id}@{pin.version}"
     if not seen:
         raise VersionUnknown(name)

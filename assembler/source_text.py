@@ -65,7 +65,8 @@ async def read_source(
     Raises:
         SourceUnknown: No such source is visible in the scope.
         VersionUnknown: It never had such a version.
-        VersionGone: The version was collected, or its label was given to another text.
+        VersionGone: The version was collected or its source purged, or its label was given to
+            another text.
         IndexUnusable: The stored sections do not cover the text.
     """
     state = await catalog.resolve(request.index, request.scope.tenant)
@@ -75,6 +76,8 @@ async def read_source(
     scope = read_scope(state, asked, "")
     rows = await catalog.rows(request.index, scope.tenant, request.source_id)
     row = _row(request, rows, scope)
+    if row.to_rev <= state.oldest_revision:
+        raise VersionGone(f"{request.source_id}@{row.version}".rstrip("@"))
     end = row.chars if request.end is None else min(request.end, row.chars)
     span = Span(request.start, end) if request.start < end else None
     probe = span or Span(max(row.chars - 1, 0), max(row.chars, 1))
@@ -103,7 +106,7 @@ def _row(request: SourceRequest, rows: Sequence[SourceRow], scope: ReadScope) ->
         seen = [row for row in seen if revision < min(row.active_to_rev, row.to_rev)]
         if not seen:
             raise VersionGone(request.source_id)
-    labelled = [row for row in seen if request.version in (None, row.version)]
+    labelled = [row for row in seen if row.is_purged or request.version in (None, row.version)]
     if not labelled:
         raise VersionUnknown(f"{request.source_id}@{request.version}")
     same = [row for row in labelled if request.content_sha256 in (None, row.content_sha256)]

@@ -20,7 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from adapters.edge_store import EdgeStore
-from adapters.store import ChunkPoint, LedgerRow, Publication, RevisionSummary, SectionPoint
+from adapters.records import ChunkPoint, LedgerRow, RevisionSummary, SectionPoint
+from adapters.store import Publication
 from assembler.model import Border, BorderKind, Chunk, PointKind, Provenance
 from assembler.ports import Vector
 from assembler.span import Span
@@ -94,7 +95,7 @@ def add_filler(
         publication.open_generation(manifest)
         rows = list(publication.ledger.rows)
         count = sum(row.chunks for row in rows)
-        revision = publication.ledger.revision + 1
+        revision = publication.ledger.next_revision
         for number, model in enumerate(_again_and_again(real)):
             if count >= chunks:
                 break

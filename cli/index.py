@@ -1,11 +1,15 @@
 """
-`context-assembler index` and `indexes`: write indexes and list them.
+`context-assembler index`: the everyday command that writes an index.
 """
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -17,32 +21,24 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
 
 from adapters.embedder import OnnxEmbedder
 from adapters.model_export import export_model
 from adapters.model_files import DESCRIPTION
 from assembler.errors import InvalidRequest
 from assembler.model import FieldType
-from cli.options import TenantName
+from cli.options import AsJson, TenantName, show_json
 from indexer.index import run_index
+from indexer.ports import Progress as ShowProgress
 from indexer.request import DEFAULT_SET, IndexRequest, Summary
 from server.backend import make_store
 from server.profiles import read_profiles
 from server.settings import Settings
 
-indexes = typer.Typer(help="The indexes that are there.", no_args_is_help=True)
 SHOWN_WARNINGS = 5
 
 
-@indexes.callback()
-def group() -> None:
-    """
-    The indexes that are there.
-    """
-
-
-def index(
+def read_request(
     name: Annotated[str, typer.Option("--index", help="Name, [a-z0-9-]{1,40}.")],
     paths: Annotated[
         list[Path] | None, typer.Argument(help="Files and folders: the full desired state.")
@@ -85,9 +81,13 @@ def index(
             "model's own."
         ),
     ] = None,
-) -> None:
+    as_json: AsJson = False,  # noqa: FBT002
+) -> tuple[IndexRequest, bool]:
     """
-    Index files: what is new or changed is written, what is missing ends, the rest is carried over.
+    Return what the options ask for, and whether the answer is to be JSON.
+
+    Raises:
+        InvalidRequest: They say nothing, or contradict each other.
     """
     request = IndexRequest(
         index=name,
@@ -106,17 +106,65 @@ def index(
     )
     if not request.paths and not request.remove:
         raise InvalidRequest("paths", "are missing; name files or folders, or --remove a source")
-    show_summary(Console(), index_paths(request, Settings(), Console(stderr=True)))
+    return request, as_json
 
 
-def index_paths(request: IndexRequest, settings: Settings, console: Console) -> Summary:
+def with_request(run: Callable[[IndexRequest, bool], None]) -> Callable[..., None]:
+    """
+    Return a command that takes the options of `index`.
+    """
+
+    @functools.wraps(read_request)
+    def command(**options: Any) -> None:
+        run(*read_request(**options))
+
+    command.__doc__ = run.__doc__
+    command.__name__ = run.__name__
+    return command
+
+
+@with_request
+def index(request: IndexRequest, as_json: bool) -> None:  # noqa: FBT001
+    """
+    Index files: what is new or changed is written, what is missing ends, the rest is carried over.
+    """
+    summary = index_paths(request, Settings(), Console(stderr=True))
+    if as_json:
+        show_json(facts_of(summary))
+    else:
+        show_summary(Console(), summary)
+
+
+def index_paths(
+    request: IndexRequest, settings: Settings, console: Console, *, is_published: bool = True
+) -> Summary:
     """
     Run the indexer with a progress bar; the embedding model is exported first where it is missing.
+    """
+    embedder = embedder_of(settings, console)
+    store = make_store(settings)
+    profiles = tuple(read_profiles(settings.profiles_file))
+    with progress_bars(console) as show:
+        return run_index(
+            request, store, embedder, show, profiles=profiles, is_published=is_published
+        )
+
+
+def embedder_of(settings: Settings, console: Console) -> OnnxEmbedder:
+    """
+    Return the embedding model, exported first where it is missing.
     """
     if not (settings.model_dir / DESCRIPTION).exists():
         console.print(f"exporting the embedding model to {settings.model_dir}")
         export_model(None, settings.model_dir)
-    embedder = OnnxEmbedder(settings.model_dir, threads=settings.threads)
+    return OnnxEmbedder(settings.model_dir, threads=settings.threads)
+
+
+@contextmanager
+def progress_bars(console: Console) -> Iterator[ShowProgress]:
+    """
+    Show a bar for every stage.
+    """
     columns = (
         TextColumn("{task.description:>10}"),
         BarColumn(),
@@ -131,8 +179,15 @@ def index_paths(request: IndexRequest, settings: Settings, console: Console) -> 
                 tasks[stage] = bars.add_task(stage)
             bars.update(tasks[stage], completed=done, total=total)
 
-        profiles = tuple(read_profiles(settings.profiles_file))
-        return run_index(request, make_store(settings), embedder, show, profiles=profiles)
+        yield show
+
+
+def facts_of(summary: Summary) -> dict[str, object]:
+    """
+    Return what a run did, for programs.
+    """
+    unreadable = [{"path": one.path, "reason": one.reason} for one in summary.unreadable]
+    return asdict(replace(summary, unreadable=[])) | {"unreadable": unreadable}
 
 
 def show_summary(console: Console, summary: Summary) -> None:
@@ -147,40 +202,17 @@ def show_summary(console: Console, summary: Summary) -> None:
         console.print(
             f"[yellow]warning[/] the same of {len(summary.warnings) - SHOWN_WARNINGS} more"
         )
-    if not summary.is_published:
+    if not (summary.is_published or summary.is_built):
         console.print(f"nothing changed; index version {summary.index_version or 'none'}")
         return
     console.print(
-        f"index version [bold]{summary.index_version}[/]: {summary.documents} documents "
+        f"{'built' if summary.is_built else 'index version'} "
+        f"[bold]{summary.index_version}[/]: {summary.documents} documents "
         f"({summary.written} written, {summary.unchanged} unchanged, {summary.ended} ended), "
         f"{summary.sections} sections, {summary.chunks} chunks, {summary.tokens} tokens, "
         f"{summary.embedded} embedded, {summary.reused} reused, {summary.seconds:.1f} s",
         highlight=False,
     )
-
-
-@indexes.command("list")
-def list_indexes(
-    tenant: Annotated[str | None, typer.Option(help="Only this tenant. Default: all.")] = None,
-) -> None:
-    """
-    List the indexes with their version, sources, chunks, model and filterable fields.
-    """
-    table = Table("index", "tenant", "version", "sources", "chunks", "languages", "model", "fields")
-    for one in sorted(make_store(Settings()).listings(tenant), key=lambda item: item.name):
-        ledger = one.ledger
-        live = [row for row in ledger.rows if ledger.revision < row.to_rev]
-        table.add_row(
-            one.name,
-            one.tenant or "(empty)",
-            f"{ledger.generation}.{ledger.revision}",
-            str(len(live)),
-            str(sum(row.chunks for row in live)),
-            ", ".join(sorted({row.language for row in live if row.language})),
-            one.manifest.embedding.model.name,
-            ", ".join(f"{name}:{kind.value}" for name, kind in sorted(one.manifest.fields.items())),
-        )
-    Console().print(table)
 
 
 def _schema(fields: list[str] | None) -> dict[str, FieldType] | None:

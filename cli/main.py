@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from assembler.errors import ContextAssemblerError
-from cli import ask, demo, index, keys, look, model, tune
+from cli import ask, demo, index, indexes, keys, look, model, steps, tune
 from evaluation.question_set import QuestionSetInvalid
 from server.callers import CallersInvalid
 from server.lifecycle import serve as run_server
@@ -41,7 +41,11 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command("index")(index.index)
-app.add_typer(index.indexes, name="indexes")
+indexes.app.command("plan")(steps.plan)
+indexes.app.command("build")(steps.build)
+indexes.app.command("verify")(steps.verify)
+indexes.app.command("publish")(steps.publish)
+app.add_typer(indexes.app, name="indexes")
 app.add_typer(keys.app, name="keys")
 app.add_typer(model.app, name="model")
 app.command("ask")(ask.ask)

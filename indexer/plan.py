@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from adapters.store import LedgerRow
+from adapters.records import LedgerRow
 from assembler.errors import InvalidRequest
 from indexer.sources import SourceFile
 

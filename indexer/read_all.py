@@ -4,10 +4,10 @@ Read every file of a run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from adapters.store import LedgerRow
+from adapters.records import TenantLedger, Tombstone
 from assembler.model import FieldType
 from indexer.cut_source import sha256_of
 from indexer.language import language_of
@@ -32,7 +32,7 @@ class ReadSource:
 def read_all(
     request: IndexRequest,
     schema: Mapping[str, FieldType],
-    rows: Sequence[LedgerRow],
+    ledger: TenantLedger,
     summary: Summary,
     progress: Progress,
 ) -> tuple[dict[tuple[str, str], ReadSource], Mapping[str, SourceFile]]:
@@ -40,9 +40,10 @@ def read_all(
     Return what could be read by source and label, and the files that could not by source.
 
     Readers that the sources file does not name stay as they are stored: a run never opens a source
-    by saying nothing.
+    by saying nothing. A purged source is left out.
     """
-    stored = {row.source_id: row.readers for row in rows}
+    stored = {row.source_id: row.readers for row in ledger.rows}
+    purged = {one.source_id: one for one in ledger.tombstones}
     files, skipped = find_sources(
         request.paths,
         sources_file=request.sources_file,
@@ -54,6 +55,9 @@ def read_all(
     failed: dict[str, SourceFile] = {}
     for number, found in enumerate(files):
         file = found
+        if found.source_id in purged:
+            summary.unreadable.append(_purged(found, purged[found.source_id]))
+            continue
         if not found.names_readers:
             file = replace(found, readers=stored.get(found.source_id))
         try:
@@ -66,6 +70,14 @@ def read_all(
     return {
         read.wanted.name: replace(read, wanted=active[read.wanted.name]) for read in reads
     }, failed
+
+
+def _purged(file: SourceFile, tombstone: Tombstone) -> Unreadable:
+    reason = (
+        f"source {tombstone.source_id!r} was purged at {tombstone.purged_at} and is left out; "
+        "`indexes unpurge` allows it again"
+    )
+    return Unreadable(str(file.path), reason)
 
 
 def _read(file: SourceFile, schema: Mapping[str, FieldType], most_bytes: int) -> ReadSource:

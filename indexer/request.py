@@ -51,7 +51,8 @@ class Summary:
     What a run did.
 
     Attributes:
-        index_version: The version that is served now.
+        index_version: The version that is served now, or that waits to be published.
+        is_built: It waits.
         documents: Source versions of the run's files that are readable now.
         tokens: Tokens of the embedding model in what was written.
         embedded: Chunks that were embedded.
@@ -60,6 +61,7 @@ class Summary:
 
     index_version: str = ""
     is_published: bool = False
+    is_built: bool = False
     documents: int = 0
     written: int = 0
     unchanged: int = 0

@@ -7,13 +7,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from adapters.store import ChunkPoint, Publication, SectionPoint
+from adapters.records import ChunkPoint, SectionPoint
+from adapters.store import Publication
 from assembler.model import Section
 from assembler.ports import Vector
 from indexer.cut_source import CutSource, Draft, section_input
 from indexer.ports import DocumentEmbedder, Progress
 
 BATCH_CHUNKS = 1024
+SAVED_TOGETHER = 256
+"""Vectors that are made, then made durable: at most so many are lost with the process."""
+
 LEAST_LENGTH = 1e-6
 """Of a sum of vectors: a shorter one has no direction but that of rounding."""
 
@@ -29,7 +33,6 @@ class Writer:
         self._publication = publication
         self._embedder = embedder
         self._progress = progress
-        self._known_sources = {row.source_id for row in publication.ledger.rows}
         self._waiting: list[tuple[CutSource, Draft]] = []
         self._sections: list[Section] = []
         self._vectors: dict[str, Vector] = {}
@@ -42,7 +45,8 @@ class Writer:
         """
         Take a source; writes when enough has come together.
         """
-        self._vectors.update(self._reusable(cut.file.source_id))
+        stored = self._publication.reusable_vectors(cut.file.source_id, cut.content_sha256)
+        self._vectors.update(stored)
         self._sections += cut.sections
         self._waiting += [(cut, draft) for draft in cut.drafts]
         self._total += len(cut.drafts)
@@ -53,15 +57,16 @@ class Writer:
         """
         Embed and write everything that waits.
         """
-        missing = {
+        inputs = {
             draft.input_sha256: draft.embedding_input
             for _, draft in self._waiting
             if draft.input_sha256 not in self._vectors
         }
-        made = self._embedder.embed_documents(list(missing.values()), self._tell)
-        vectors = {**self._vectors, **dict(zip(missing, made, strict=True))}
-        self.embedded += len(missing)
-        self.reused += len(self._waiting) - len(missing)
+        saved = self._publication.saved_vectors(inputs)
+        made = self._embed({key: text for key, text in inputs.items() if key not in saved})
+        vectors = {**self._vectors, **saved, **made}
+        self.embedded += len(made)
+        self.reused += len(self._waiting) - len(made)
         inside: dict[str, list[Vector]] = {}
         for _, draft in self._waiting:
             inside.setdefault(draft.chunk.section_key, []).append(vectors[draft.input_sha256])
@@ -87,10 +92,20 @@ class Writer:
             self._progress("embedding", self._done, self._total)
         self._waiting, self._sections, self._vectors = [], [], {}
 
-    def _reusable(self, source_id: str) -> Mapping[str, Vector]:
-        if source_id not in self._known_sources:
-            return {}
-        return self._publication.reusable_vectors(source_id)
+    def _embed(self, inputs: Mapping[str, str]) -> dict[str, Vector]:
+        """
+        Return new vectors; what is told as done is saved.
+        """
+        ordered = sorted(inputs, key=lambda key: len(inputs[key]))
+        made: dict[str, Vector] = {}
+        for first in range(0, len(ordered), SAVED_TOGETHER):
+            keys = ordered[first : first + SAVED_TOGETHER]
+            vectors = self._embedder.embed_documents([inputs[key] for key in keys])
+            batch = dict(zip(keys, vectors, strict=True))
+            self._publication.save_vectors(batch)
+            made |= batch
+            self._tell(len(batch))
+        return made
 
     def _tell(self, count: int) -> None:
         self._done += count

@@ -42,6 +42,13 @@ class Settings(QdrantSettings):
     data_dir: Path = Path("var/data")
     """Folder of the embedded engine: one folder per index."""
 
+    retained_revisions: int = Field(default=10, ge=1)
+    """Revisions that `indexes gc` keeps of each tenant, the one that is served included."""
+
+    retired_seconds: float = Field(default=3600.0, ge=0)
+    """How long `indexes gc` keeps a revision after another took its place; longer than any
+    request."""
+
     model_dir: Path = Path("var/models/all-minilm-l6-v2")
     """Folder of the exported embedding model."""
 

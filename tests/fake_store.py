@@ -7,18 +7,28 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 
 from adapters.bm25 import Bm25Encoder, SparseWeights
-from adapters.store import (
+from adapters.ledger import moved
+from adapters.point_upkeep import back_at
+from adapters.points import PointReader
+from adapters.records import (
     ChunkPoint,
+    Collected,
     LedgerRow,
-    Manifest,
+    Purged,
+    Retention,
     RevisionSummary,
     SectionPoint,
     TenantLedger,
+    Tombstone,
 )
+from adapters.retention import kept_revisions, ledger_after
+from adapters.store import Manifest
+from assembler.errors import SourceUnknown
 from assembler.model import FOREVER, Chunk, Hit, PointKind, Provenance, Section, SectionHit
 from assembler.ports import Vector
 from assembler.scope import IndexVersion
@@ -100,24 +110,51 @@ def _unpublished() -> TenantLedger:
 
 
 @dataclass(frozen=True)
+class Snapshot:
+    """
+    One revision of a tenant's part: its ledger, and all points of its generation.
+    """
+
+    ledger: TenantLedger
+    points: tuple[Stored, ...]
+
+
+@dataclass(frozen=True)
 class Part:
     """
-    One tenant's part of an index: its points by generation.
+    One tenant's part of an index: a snapshot of every kept revision.
     """
 
     ledger: TenantLedger = field(default_factory=_unpublished)
-    points: Mapping[str, tuple[Stored, ...]] = field(default_factory=dict)
-    oldest_revision: int = 0
+    history: Mapping[int, Snapshot] = field(default_factory=dict)
+
+    def with_points(self, change: Callable[[Stored], Stored | None]) -> Part:
+        """
+        Return the part with all points of all revisions changed, or (None) gone.
+        """
+        return replace(
+            self,
+            history={
+                revision: replace(
+                    snapshot,
+                    points=tuple(
+                        new for old in snapshot.points if (new := change(old)) is not None
+                    ),
+                )
+                for revision, snapshot in self.history.items()
+            },
+        )
 
 
 @dataclass
 class StoredIndex:
     """
-    One index: manifests in the order of their making, and parts by tenant.
+    One index: manifests in the order of their making, parts by tenant, and parts that wait.
     """
 
     manifests: dict[str, Manifest] = field(default_factory=dict)
     parts: dict[str, Part] = field(default_factory=dict)
+    builds: dict[str, Part] = field(default_factory=dict)
     is_written: bool = False
 
 
@@ -130,8 +167,12 @@ class FakePublication:
         self._index = index
         self._tenant = tenant
         self._part = index.parts.get(tenant, Part())
-        self._points = dict(self._part.points)
+        self._points: tuple[Stored, ...] = ()
+        self._readers: dict[str, tuple[str, ...] | None] = {}
+        if self._part.history:
+            self._points = self._part.history[self._part.ledger.revision].points
         self._target = self.manifest
+        index.builds.pop(tenant, None)
 
     @property
     def ledger(self) -> TenantLedger:
@@ -159,21 +200,38 @@ class FakePublication:
         Make the generation of this manifest the one that is written.
         """
         if manifest.generation != self._part.ledger.generation:
-            self._points[manifest.generation] = ()
+            self._points = ()
         self._target = manifest
 
-    def reusable_vectors(self, source_id: str) -> Mapping[str, Vector]:
+    def reusable_vectors(
+        self, source_id: str, content_sha256: str | None = None
+    ) -> Mapping[str, Vector]:
         """
-        Return stored vectors of all versions of a source by `input_sha256`.
+        Return stored vectors of a source, or of the same text, by `input_sha256`.
         """
         present = self.manifest
         if present is None or not self._target or present.embedding != self._target.embedding:
             return {}
         return {
             point.chunk.input_sha256: point.chunk.vector
-            for point in self._points[present.generation]
-            if point.chunk and point.provenance.source_id == source_id
+            for point in self._part.history[self._part.ledger.revision].points
+            if point.chunk
+            and (
+                point.provenance.source_id == source_id
+                or point.provenance.content_sha256 == content_sha256
+            )
         }
+
+    def saved_vectors(self, inputs: Collection[str]) -> Mapping[str, Vector]:
+        """
+        Return nothing: a run that is broken off leaves nothing in memory.
+        """
+        return {}
+
+    def save_vectors(self, vectors: Mapping[str, Vector]) -> None:
+        """
+        Save nothing.
+        """
 
     def write(self, chunks: Sequence[ChunkPoint], sections: Sequence[SectionPoint]) -> None:
         """
@@ -199,17 +257,17 @@ class FakePublication:
             for point in sections
         )
         for point in new:
-            expected = (self._tenant, self.ledger.revision + 1)
+            expected = (self._tenant, self.ledger.next_revision)
             if (point.provenance.tenant, point.provenance.from_rev) != expected:
                 msg = f"a point of another tenant or revision than {expected}"
                 raise ValueError(msg)
         ids = {(point.kind, point.key, point.provenance.from_rev) for point in new}
         kept = [
             point
-            for point in self._points.get(target.generation, ())
+            for point in self._points
             if (point.kind, point.key, point.provenance.from_rev) not in ids
         ]
-        self._points[target.generation] = (*kept, *new)
+        self._points = (*kept, *new)
 
     def end_version(
         self, row: LedgerRow, *, active_to_rev: int | None = None, to_rev: int | None = None
@@ -228,15 +286,15 @@ class FakePublication:
                 to_rev=old.to_rev if to_rev is None else to_rev,
             )
 
-        self._change(ended)
+        self._points = tuple(
+            replace(point, provenance=ended(point.provenance)) for point in self._points
+        )
 
     def set_readers(self, source_id: str, readers: tuple[str, ...] | None) -> None:
         """
         Set the readers on all points of a source.
         """
-        self._change(
-            lambda old: replace(old, readers=readers) if old.source_id == source_id else old
-        )
+        self._readers[source_id] = readers
 
     def commit(
         self, rows: Sequence[LedgerRow], *, readers_required: bool, summary: RevisionSummary
@@ -244,24 +302,38 @@ class FakePublication:
         """
         Put the change in place.
         """
-        generation, revision = self._opened().generation, self.ledger.revision + 1
+        part = self._made(rows, summary, readers_required=readers_required)
+        self._index.parts[self._tenant] = part
+        return IndexVersion(part.ledger.generation or "", part.ledger.revision)
+
+    def stage(
+        self, rows: Sequence[LedgerRow], *, readers_required: bool, summary: RevisionSummary
+    ) -> IndexVersion:
+        """
+        Let the change wait.
+        """
+        part = self._made(rows, summary, readers_required=readers_required)
+        self._index.builds[self._tenant] = part
+        return IndexVersion(part.ledger.generation or "", part.ledger.revision)
+
+    def _made(
+        self, rows: Sequence[LedgerRow], summary: RevisionSummary, *, readers_required: bool
+    ) -> Part:
+        generation, revision = self._opened().generation, self.ledger.next_revision
         if summary.revision != revision:
             msg = f"the summary is of revision {summary.revision}"
             raise ValueError(msg)
-        is_same = generation == self._part.ledger.generation
         self._index.manifests[generation] = self._opened()
-        self._index.parts[self._tenant] = Part(
-            ledger=TenantLedger(
-                generation,
-                revision,
-                readers_required,
-                tuple(sorted(rows, key=lambda row: (row.source_id, row.from_rev, row.version))),
-                (*self.ledger.revisions, summary),
-            ),
-            points=dict(self._points),
-            oldest_revision=self._part.oldest_revision if is_same else revision,
-        )
-        return IndexVersion(generation, revision)
+        ledger = moved(self.ledger, generation, rows, summary, readers_required=readers_required)
+        part = Part(ledger, {**self._part.history, revision: Snapshot(ledger, self._points)})
+
+        def with_readers(point: Stored) -> Stored:
+            old = point.provenance
+            if old.source_id not in self._readers:
+                return point
+            return replace(point, provenance=replace(old, readers=self._readers[old.source_id]))
+
+        return part.with_points(with_readers)
 
     def _opened(self) -> Manifest:
         if self._target is None:
@@ -269,11 +341,182 @@ class FakePublication:
             raise ValueError(msg)
         return self._target
 
-    def _change(self, change: Callable[[Provenance], Provenance]) -> None:
-        for generation, points in self._points.items():
-            self._points[generation] = tuple(
-                replace(point, provenance=change(point.provenance)) for point in points
+
+class FakePartReader:
+    """
+    A `PartReader` of a part.
+    """
+
+    def __init__(self, index: StoredIndex, part: Part) -> None:
+        self._index = index
+        self._part = part
+
+    @property
+    def ledger(self) -> TenantLedger:
+        """
+        Return what is known of it.
+        """
+        return self._part.ledger
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """
+        Return the manifest of its generation.
+        """
+        return self.manifest_of(self._part.ledger.generation or "")
+
+    def manifest_of(self, generation: str) -> Manifest | None:
+        """
+        Return the manifest of a generation.
+        """
+        return self._index.manifests.get(generation)
+
+    def reusable_inputs(
+        self, source_id: str, content_sha256: str, inputs: Collection[str], target: Manifest
+    ) -> Collection[str]:
+        """
+        Return which embedding inputs need not be embedded again.
+        """
+        present = self.manifest
+        if present is None or present.embedding != target.embedding:
+            return ()
+        snapshot = self._part.history[self._part.ledger.revision]
+        stored = [
+            point.chunk.input_sha256
+            for point in snapshot.points
+            if point.chunk
+            and (
+                point.provenance.source_id == source_id
+                or point.provenance.content_sha256 == content_sha256
             )
+        ]
+        return [one for one in inputs if one in stored]
+
+    def points(self) -> PointReader:
+        """
+        Raise: stored payloads are what the engines have.
+        """
+        raise NotImplementedError
+
+
+class FakeUpkeep:
+    """
+    An `Upkeep` that drops snapshots.
+    """
+
+    def __init__(self, index: StoredIndex, tenant: str) -> None:
+        self._index = index
+        self._tenant = tenant
+
+    @property
+    def ledger(self) -> TenantLedger:
+        """
+        Return the state before the call.
+        """
+        return self._part.ledger
+
+    @property
+    def _part(self) -> Part:
+        return self._index.parts.get(self._tenant, Part())
+
+    def roll_back(self, revision: int | None, *, at: float) -> IndexVersion:
+        """
+        Move the head back.
+        """
+        del at
+        ledger = back_at(self.ledger, revision)
+        self._put(ledger, {n: one for n, one in self._part.history.items() if n <= ledger.revision})
+        return IndexVersion(ledger.generation or "", ledger.revision)
+
+    def collect(self, retention: Retention, *, at: float) -> Collected:
+        """
+        Drop the revisions that are not kept, and the manifests that nobody uses.
+        """
+        before, part = self.ledger, self._part
+        kept = kept_revisions(before, retention, at)
+        ledger = ledger_after(before, kept)
+        points = _stored(part)
+        history = {revision: part.history[revision] for revision in kept}
+        self._put(ledger, {revision: _seen(one, history) for revision, one in history.items()})
+        used = {
+            one.generation for any_ in self._index.parts.values() for one in any_.ledger.revisions
+        }
+        removed = tuple(name for name in self._index.manifests if name not in used)
+        for name in removed:
+            del self._index.manifests[name]
+        rows = len(before.rows) + len(before.earlier) - len(ledger.rows) - len(ledger.earlier)
+        gone = len(before.revisions) - len(kept)
+        return Collected(kept, gone, len(points - _stored(self._part)), rows, removed)
+
+    def purge(self, source_id: str, *, at: float) -> Purged:
+        """
+        Drop a source from every snapshot.
+        """
+        before = self.ledger
+        rows = [row for row in (*before.rows, *before.earlier) if row.source_id == source_id]
+        if not rows and source_id not in {one.source_id for one in before.tombstones}:
+            raise SourceUnknown(source_id)
+        ids = {
+            (point.kind, point.key, point.provenance.from_rev)
+            for snapshot in self._part.history.values()
+            for point in snapshot.points
+            if point.provenance.source_id == source_id
+        }
+        part = self._part.with_points(
+            lambda point: None if point.provenance.source_id == source_id else point
+        )
+        purged_at = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+        known = {one.source_id: one for one in before.tombstones}
+        readers = rows[-1].readers if rows else known[source_id].readers
+        known[source_id] = Tombstone(source_id, purged_at, readers)
+        ledger = replace(
+            before,
+            rows=tuple(row for row in before.rows if row.source_id != source_id),
+            earlier=tuple(row for row in before.earlier if row.source_id != source_id),
+            tombstones=tuple(known.values()),
+        )
+        self._put(ledger, part.history)
+        return Purged(source_id, len(ids), len(rows))
+
+    def lift_purge(self, source_id: str) -> None:
+        """
+        Forget a purge.
+        """
+        left = tuple(one for one in self.ledger.tombstones if one.source_id != source_id)
+        if len(left) == len(self.ledger.tombstones):
+            raise SourceUnknown(source_id)
+        self._put(replace(self.ledger, tombstones=left), self._part.history)
+
+    def _put(self, ledger: TenantLedger, history: Mapping[int, Snapshot]) -> None:
+        self._index.parts[self._tenant] = Part(ledger, history)
+        self._index.builds.pop(self._tenant, None)
+
+
+def _stored(part: Part) -> set[tuple[str | None, PointKind, str, int]]:
+    """
+    Return what tells the points of a part apart.
+    """
+    return {
+        (snapshot.ledger.generation, point.kind, point.key, point.provenance.from_rev)
+        for snapshot in part.history.values()
+        for point in snapshot.points
+    }
+
+
+def _seen(snapshot: Snapshot, history: Mapping[int, Snapshot]) -> Snapshot:
+    """
+    Return the snapshot without the points that no revision of its generation sees.
+    """
+    generation = snapshot.ledger.generation
+    numbers = [n for n, one in history.items() if one.ledger.generation == generation]
+    return replace(
+        snapshot,
+        points=tuple(
+            point
+            for point in snapshot.points
+            if any(point.provenance.from_rev <= n < point.provenance.to_rev for n in numbers)
+        ),
+    )
 
 
 def bm25_scores(query: SparseWeights, corpus: Sequence[Stored]) -> dict[int, float]:

@@ -16,7 +16,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from adapters.bm25 import Bm25Encoder, bm25_language
+from adapters.builds import no_build
+from adapters.head import Build, head_of
+from adapters.ledger import source_rows
+from adapters.part_reader import PartReader
 from adapters.store import EmbeddingSpec, IndexListing, Publication
+from adapters.upkeep import Upkeep
 from assembler.errors import (
     IndexUnavailable,
     IndexUnknown,
@@ -40,7 +45,9 @@ from assembler.scope import IndexVersion, ReadScope
 from assembler.span import Span
 from tests.fake_store import (
     WORD,
+    FakePartReader,
     FakePublication,
+    FakeUpkeep,
     Part,
     Stored,
     StoredIndex,
@@ -198,6 +205,54 @@ class FakeIndex:
         finally:
             found.is_written = False
 
+    @contextmanager
+    def upkeep(self, index: str, tenant: str) -> Iterator[Upkeep]:
+        """
+        Open the tenant's part for upkeep.
+        """
+        found = self._published(index)
+        if found.is_written:
+            problem = f"index {index!r} is being written"
+            raise IndexUnavailable(problem)
+        yield FakeUpkeep(found, tenant)
+
+    @contextmanager
+    def reading(self, index: str, tenant: str, *, of_build: bool = False) -> Iterator[PartReader]:
+        """
+        Open the tenant's part, or its build, to be looked at.
+        """
+        found = self._indexes.get(index, StoredIndex())
+        if of_build and tenant not in found.builds:
+            raise no_build(index)
+        parts = found.builds if of_build else found.parts
+        yield FakePartReader(found, parts.get(tenant, Part()))
+
+    def waiting_build(self, index: str, tenant: str) -> Build | None:
+        """
+        Return the build that waits.
+        """
+        found = self._indexes.get(index, StoredIndex())
+        part = found.builds.get(tenant)
+        if part is None:
+            return None
+        base = found.parts.get(tenant, Part()).ledger
+        ledger = part.ledger
+        points = part.history[ledger.revision].points
+        count = sum(point.provenance.from_rev == ledger.revision for point in points)
+        manifest = found.manifests[ledger.generation or ""]
+        at = ledger.revisions[-1].published_at
+        return Build(base.generation, base.revision, head_of(ledger), manifest, at, count)
+
+    def publish_build(self, index: str, tenant: str) -> IndexVersion:
+        """
+        Put a build in place.
+        """
+        part = self._indexes.get(index, StoredIndex()).builds.pop(tenant, None)
+        if part is None:
+            raise no_build(index)
+        self._indexes[index].parts[tenant] = part
+        return IndexVersion(part.ledger.generation or "", part.ledger.revision)
+
     def listings(self, tenant: str | None = None) -> Sequence[IndexListing]:
         """
         Return every index with its tenants' parts.
@@ -219,10 +274,12 @@ class FakeIndex:
         newest = list(found.manifests)[-1]
         generation = part.ledger.generation or newest
         manifest = found.manifests[generation]
+        head = head_of(part.ledger)
         return IndexState(
             index=index,
             version=IndexVersion(generation, part.ledger.revision),
-            oldest_revision=part.oldest_revision,
+            oldest_revision=head.oldest_revision,
+            gone=head.gone,
             model=manifest.embedding.model,
             schema=IndexSchema(manifest.fields, part.ledger.readers_required),
             languages=tuple(sorted({bm25_language(row.language) for row in part.ledger.rows})),
@@ -235,20 +292,7 @@ class FakeIndex:
         Return the ledger's rows of one source, oldest first.
         """
         part = self._published(index).parts.get(tenant, Part())
-        rows = [row for row in part.ledger.rows if row.source_id == source_id]
-        return [
-            SourceRow(
-                row.source_id,
-                row.version,
-                row.content_sha256,
-                row.chars,
-                row.readers,
-                row.from_rev,
-                row.active_to_rev,
-                row.to_rev,
-            )
-            for row in sorted(rows, key=lambda row: (row.from_rev, row.version))
-        ]
+        return source_rows(part.ledger.rows, part.ledger.tombstones, source_id)
 
     async def search_text(
         self, scope: ReadScope, searches: Sequence[SparseSearch]
@@ -326,7 +370,7 @@ class FakeIndex:
 
     def _published(self, index: str) -> StoredIndex:
         found = self._indexes.get(index)
-        if found is None or not found.manifests:
+        if found is None or not found.parts:
             raise IndexUnknown(index)
         return found
 
@@ -335,7 +379,10 @@ class FakeIndex:
         if scope.version.generation not in found.manifests:
             raise VersionGone(str(scope.version))
         part = found.parts.get(scope.tenant, Part())
-        return part.points.get(scope.version.generation, [])
+        snapshot = part.history.get(scope.version.revision)
+        if snapshot is None or snapshot.ledger.generation != scope.version.generation:
+            return []
+        return snapshot.points
 
     def _passing(self, scope: ReadScope, kind: PointKind, wanted: Filter) -> list[Stored]:
         revision = scope.version.revision

@@ -18,8 +18,9 @@ from adapters.model_export import export_model
 from adapters.model_files import DESCRIPTION
 from bench.quality.stored import source_id_of
 from evaluation.question_set import Document, QuestionSet
-from indexer.index import manifest_of, run_index
+from indexer.index import run_index
 from indexer.ports import Progress
+from indexer.prepare import manifest_of
 from indexer.read_source import CODE, MEDIA_TYPES
 from indexer.request import IndexRequest
 

@@ -91,7 +91,7 @@ async def opened(
         await index.close()
     else:
         place = qdrant()
-        store = QdrantStore(place, settings=CollectionSettings(shards=shards))
+        store = QdrantStore(place, settings=CollectionSettings(shards=shards), settle_seconds=0.0)
         reader = QdrantIndex(place, is_exact=True, head_seconds=0.0)
         yield Backend(kind, store, reader)
         await reader.close()

@@ -9,18 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from adapters.store import (
-    Bm25Spec,
-    ChunkerSpec,
-    ChunkPoint,
-    EmbeddingSpec,
-    IndexStore,
-    LedgerRow,
-    Manifest,
-    Publication,
-    RevisionSummary,
-    SectionPoint,
-)
+from adapters.records import ChunkPoint, LedgerRow, RevisionSummary, SectionPoint
+from adapters.store import Bm25Spec, ChunkerSpec, EmbeddingSpec, IndexStore, Manifest, Publication
 from assembler.filters import FieldValue
 from assembler.model import (
     Block,
@@ -178,7 +168,7 @@ def key_of(kind: str, tenant: str, source: Source, ordinal: int) -> str:
 
 
 def write(publication: Publication, tenant: str, sources: Sequence[Source]) -> list[LedgerRow]:
-    revision = publication.ledger.revision + 1
+    revision = publication.ledger.next_revision
     rows = []
     for source in sources:
         publication.write(*source.points(tenant, revision))
@@ -197,13 +187,15 @@ def publish(
     index: str = "docs",
     tenant: str = "",
     readers_required: bool = False,
+    into: Manifest | None = None,
 ) -> IndexVersion:
     """
-    Add sources to what a tenant has.
+    Add sources to what a tenant has; what stands under the same name and version is replaced.
     """
     with store.publication(index, tenant) as publication:
-        publication.open_generation(manifest())
-        revision = publication.ledger.revision + 1
+        target = into or manifest()
+        publication.open_generation(target)
+        revision = publication.ledger.next_revision
         rows = write(publication, tenant, sources)
         return publication.commit(
             (*publication.ledger.rows, *rows),

@@ -21,7 +21,7 @@ from assembler.errors import IndexUnavailable, IndexUnknown, IndexUnusable
 from assembler.model import PointKind
 from assembler.ports import SparseSearch
 from assembler.scope import ReadScope, Scope
-from tests.contract.corpus import Source, manifest, publish, write
+from tests.contract.corpus import Source, hits_of, manifest, publish, write
 
 CATS = Source("cats", ("Cats sleep. Cats hunt.",))
 DOGS = Source("dogs", ("Dogs bark.",))
@@ -258,3 +258,34 @@ async def test_a_broken_off_first_publication_is_begun_anew(
 
     assert [row.source_id for row in await index.rows("docs", "", "cats")] == ["cats"]
     assert await index.rows("docs", "", "dogs") == []
+
+
+async def test_a_purge_leaves_no_byte_of_a_text_in_any_file(
+    tmp_path: Path, index: EdgeIndex
+) -> None:
+    store = EdgeStore(tmp_path)
+    birds = Source("birds", ("Quetzalcoatlus soars.", "It glides."))
+    publish(store, [CATS, birds])
+    publish(store, [DOGS])
+    scope = ReadScope(
+        "docs", (await index.resolve("docs", "")).version, readers_required=False, asked=Scope()
+    )
+    expected = await index.search_text(scope, SEARCH)
+    assert holding(tmp_path, b"Quetzalcoatlus")
+
+    with store.upkeep("docs", "") as upkeep:
+        upkeep.purge("birds", at=0.0)
+
+    assert holding(tmp_path, b"Quetzalcoatlus") == []
+    assert len(states(tmp_path)) == 1
+    await index.resolve("docs", "", refresh=True)
+    found = await index.search_text(scope, SEARCH)
+    assert [hit.chunk.key for hit in hits_of(found[0])] == [
+        hit.chunk.key for hit in hits_of(expected[0])
+    ]
+    publish(store, [Source("fish", ("Fish swim.",))])
+    assert holding(tmp_path, b"Quetzalcoatlus") == []
+
+
+def holding(root: Path, word: bytes) -> list[Path]:
+    return [path for path in root.rglob("*") if path.is_file() and word in path.read_bytes()]

@@ -40,7 +40,7 @@ def replace_cats(backend: Backend, *, is_removed: bool = False) -> IndexVersion:
     """
     with backend.store.publication("docs", "") as publication:
         publication.open_generation(manifest())
-        revision = publication.ledger.revision + 1
+        revision = publication.ledger.next_revision
         (old,) = [row for row in publication.ledger.rows if row.source_id == "cats"]
         ended = replace(
             old,

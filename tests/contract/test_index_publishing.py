@@ -5,10 +5,12 @@ How every backend is written: names, writers, ledgers and listings.
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from adapters.store import LedgerRow
+from adapters.edge_store import EdgeStore
+from adapters.records import LedgerRow
 from assembler.errors import IndexUnavailable, IndexUnknown, IndexUnusable
 from tests.contract.conftest import Backend
 from tests.contract.corpus import MODEL, Source, manifest, publish, summary
@@ -85,7 +87,8 @@ async def test_the_ledger_comes_back_as_it_was_committed(backend: Backend) -> No
     publish(backend.store, [replace(CATS, readers=("ann", "bob"))])
     with backend.store.publication("docs", "") as publication:
         rows: tuple[LedgerRow, ...] = publication.ledger.rows
-        assert rows == (replace(CATS, readers=("ann", "bob")).row(1),)
+        written = replace(CATS, readers=("ann", "bob")).row(1)
+        assert rows == (replace(written, generation=manifest().generation),)
         assert publication.manifest == manifest()
         publication.open_generation(manifest())
         publication.commit((), readers_required=True, summary=summary(2))
@@ -109,6 +112,35 @@ async def test_vectors_are_reused_while_the_model_stays(backend: Backend) -> Non
         assert publication.reusable_vectors("cats").keys() == found.keys()
         publication.open_generation(manifest(model=replace(MODEL, sha256="1" * 64)))
         assert publication.reusable_vectors("cats") == {}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"model": replace(MODEL, sha256="1" * 64)},
+        {"model": replace(MODEL, dimension=9)},
+        {"revision": "r2"},
+        {"prefix": "passage: "},
+        {"pooling": "cls"},
+        {"preprocessing": "nfkc"},
+        {"normalised": False},
+    ],
+)
+async def test_vectors_that_were_made_otherwise_are_not_reused(
+    tmp_path: Path, other: dict[str, object]
+) -> None:
+    store = EdgeStore(tmp_path)
+    publish(store, [CATS])
+    target = replace(manifest(), embedding=replace(manifest().embedding, **other))  # type: ignore[arg-type]
+    assert target.generation != manifest().generation
+
+    with store.publication("docs", "") as publication:
+        publication.open_generation(target)
+        assert publication.reusable_vectors("cats", CATS.sha256) == {}
+
+
+def test_the_present_preprocessing_keeps_the_name_of_a_generation() -> None:
+    assert manifest().generation == "g0407bae434"
 
 
 async def test_a_profile_is_of_the_generation_and_may_change_with_any_publish(

@@ -11,7 +11,9 @@ import pytest
 
 from adapters.qdrant_connection import QdrantServer
 from adapters.qdrant_index import QdrantIndex
+from adapters.qdrant_ledger_writer import QdrantLedgerWriter
 from adapters.qdrant_store import QdrantStore
+from adapters.records import Retention
 from assembler.errors import (
     ContextAssemblerError,
     DeadlineExceeded,
@@ -22,6 +24,7 @@ from assembler.model import PointKind
 from assembler.ports import SparseSearch
 from assembler.scope import ReadScope, Scope
 from tests.contract.corpus import Source, manifest, publish, summary, write
+from tests.contract.desired import OTHER, bring_to
 from tests.qdrant_server.fields import IMPLEMENTED
 from tests.qdrant_server.server import TestServer
 
@@ -49,7 +52,8 @@ def clock() -> Hand:
 
 @pytest.fixture
 def store(server: TestServer, clock: Hand) -> Iterator[QdrantStore]:
-    made = QdrantStore(QdrantServer("127.0.0.1", grpc_port=server.port), wall_clock=clock)
+    address = QdrantServer("127.0.0.1", grpc_port=server.port)
+    made = QdrantStore(address, wall_clock=clock, settle_seconds=0.0)
     yield made
     made.close()
 
@@ -209,3 +213,73 @@ async def test_two_tenants_are_written_at_the_same_time(store: QdrantStore) -> N
 def test_the_test_server_refuses_what_it_does_not_have() -> None:
     assert "score_threshold" not in IMPLEMENTED["QueryPoints"].split()
     assert "min_should" not in IMPLEMENTED["Filter"].split()
+
+
+async def test_what_a_reader_may_still_see_is_swept_after_its_time(
+    server: TestServer, clock: Hand
+) -> None:
+    slept: list[float] = []
+    address = QdrantServer("127.0.0.1", grpc_port=server.port)
+    store = QdrantStore(address, wall_clock=clock, settle_seconds=31.0, sleep=slept.append)
+    publish(store, [CATS])
+    publish(store, [DOGS])
+    with store.upkeep("docs", "") as upkeep:
+        upkeep.roll_back(None, at=clock.seconds)
+    assert slept == []
+    clock.seconds += 11.0
+
+    publish(store, [DOGS])
+    assert slept == [20.0]
+
+    with store.upkeep("docs", "") as upkeep:
+        upkeep.roll_back(None, at=clock.seconds + 1e6)  # by a machine whose clock is ahead
+    publish(store, [DOGS])
+    assert slept == [20.0, 31.0]
+
+    with store.upkeep("docs", "") as upkeep:
+        upkeep.collect(Retention(1, 0.0), at=clock.seconds)
+    assert slept == [20.0, 31.0, 31.0]
+    store.close()
+
+
+async def test_a_generation_is_not_removed_while_another_tenant_writes(
+    server: TestServer, store: QdrantStore
+) -> None:
+    old = bring_to(store, [CATS], tenant="a")
+    bring_to(store, [], tenant="a", into=OTHER)
+    one = Retention(1, 0.0)
+
+    with store.publication("docs", "b") as publication:
+        with store.upkeep("docs", "a") as upkeep:
+            assert upkeep.collect(one, at=2e9).generations == ()
+        publication.open_generation(manifest())
+        rows = write(publication, "b", [DOGS])
+        publication.commit(rows, readers_required=False, summary=summary(1))
+    with store.upkeep("docs", "a") as upkeep:
+        assert upkeep.collect(one, at=2e9).generations == ()
+    bring_to(store, [], tenant="b", into=OTHER)
+    with store.upkeep("docs", "b") as upkeep:
+        assert upkeep.collect(one, at=2e9).generations == (old.generation,)
+
+    assert f"ctx__docs__{old.generation}" not in server.collections()
+
+
+async def test_a_generation_that_is_being_removed_is_not_written(
+    server: TestServer, store: QdrantStore
+) -> None:
+    old = bring_to(store, [CATS])
+    bring_to(store, [], into=OTHER)
+    writer = QdrantLedgerWriter(
+        QdrantServer("127.0.0.1", grpc_port=server.port).writer(), "docs", 5.0
+    )
+    writer.mark_retiring(old.generation, is_retiring=True)
+
+    with (
+        store.publication("docs", "") as publication,
+        pytest.raises(IndexUnavailable, match=r"is being removed.*gc"),
+    ):
+        publication.open_generation(manifest())
+
+    with store.upkeep("docs", "") as upkeep:
+        assert upkeep.collect(Retention(1, 0.0), at=2e9).generations == (old.generation,)
+    bring_to(store, [CATS], into=manifest())

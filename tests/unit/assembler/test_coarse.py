@@ -71,7 +71,8 @@ def homes_of(small: SmallIndex, context: AssembledContext) -> set[str]:
     """
     Return the keys of the sections that candidates lie in.
     """
-    (points,) = small.store._indexes["docs"].parts[""].points.values()
+    (snapshot,) = small.store._indexes["docs"].parts[""].history.values()
+    points = snapshot.points
     sections = [point.section for point in points if point.section]
     return {
         section.key

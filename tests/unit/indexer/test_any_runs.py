@@ -60,7 +60,7 @@ def check(store: FakeIndex) -> None:
     rows = {(row.source_id, row.version, row.from_rev): row for row in ledger.rows}
     assert len(rows) == len(ledger.rows)
     chunks: Counter[tuple[str, str, int]] = Counter()
-    for point in store._indexes["docs"].parts[""].points[ledger.generation or ""]:
+    for point in store._indexes["docs"].parts[""].history[ledger.revision].points:
         origin = point.provenance
         name = (origin.source_id, origin.version, origin.from_rev)
         row = rows[name]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.store import LedgerRow
+from adapters.records import LedgerRow
 from assembler.model import FOREVER
 from indexer.index import IndexRequest, run_index
 from tests.fakes import FakeEmbedder, FakeIndex

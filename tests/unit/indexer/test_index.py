@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adapters.store import LedgerRow
+from adapters.records import LedgerRow
 from assembler.errors import InvalidRequest
 from assembler.model import FOREVER, FieldType
 from assembler.ports import Vector
@@ -241,3 +241,28 @@ def test_a_language_that_the_model_does_not_know_is_warned_of(docs: Indexed) -> 
     docs.embedder = Foreign()
     (warning,) = docs.run(language="de").warnings
     assert "2 documents have 3.0 tokens" in warning
+
+
+def test_a_renamed_file_is_not_embedded_again(docs: Indexed) -> None:
+    docs.run()
+    (docs.folder / "a.md").rename(docs.folder / "z.md")
+    summary = docs.run()
+    assert (summary.written, summary.ended, summary.embedded, summary.reused) == (1, 1, 0, 1)
+
+
+def test_a_purged_source_is_left_out_until_the_purge_is_lifted(docs: Indexed) -> None:
+    docs.run(version="1")
+    with docs.store.upkeep("docs", "") as upkeep:
+        upkeep.purge("a.md", at=0.0)
+
+    for _ in range(2):
+        summary = docs.run(version="1")
+        (left_out,) = summary.unreadable
+        assert "'a.md' was purged at 1970-01-01T00:00:00+00:00" in left_out.reason
+        assert "unpurge" in left_out.reason
+        assert docs.states() == {"b.md@1": "active"}
+
+    with docs.store.upkeep("docs", "") as upkeep:
+        upkeep.lift_purge("a.md")
+    assert docs.run(version="1").written == 1
+    assert docs.states() == {"a.md@1": "active", "b.md@1": "active"}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from adapters.store import LedgerRow
+from adapters.records import LedgerRow
 from indexer.plan import Plan, Wanted, make_plan, with_active
 from indexer.sources import SourceFile
 

@@ -1,0 +1,101 @@
+"""
+Heads, and builds that wait for the head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from adapters.bm25 import bm25_language
+from adapters.records import TenantLedger
+from adapters.store import Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """
+    One tenant's part of an index, as readers need it.
+
+    Attributes:
+        generation: None before the first publish.
+        oldest_revision: The first revision that can be read.
+        languages: BM25 languages of everything stored.
+        chunks: Stored chunks, ended ones included.
+        gone: Revisions after the oldest that cannot be read: they were rolled back.
+        newest_revision: The highest number that was ever published.
+        moved_back_at: When it was rolled back, in seconds since the Unix epoch; 0 once a publish
+            has followed, or where it never was.
+    """
+
+    generation: str | None = None
+    revision: int = 0
+    oldest_revision: int = 0
+    readers_required: bool = False
+    languages: tuple[str, ...] = ()
+    chunks: int = 0
+    gone: tuple[int, ...] = ()
+    newest_revision: int = 0
+    moved_back_at: float = 0.0
+
+    @property
+    def is_rolled_back(self) -> bool:
+        """
+        Return whether revisions beyond the head were published.
+        """
+        return self.newest_revision > self.revision
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """
+    A revision that is written and waits to be published.
+
+    Attributes:
+        base_generation: The head that it was built on.
+        base_revision: Its revision.
+        head: Where the head goes.
+        manifest: Of the generation that it goes into.
+        published_at: The time of its revision.
+        points: How many were written.
+        readers: Access lists to be set when it is published, by source.
+    """
+
+    base_generation: str | None
+    base_revision: int
+    head: Head
+    manifest: Manifest
+    published_at: str
+    points: int
+    readers: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
+
+
+def head_of(ledger: TenantLedger, *, moved_back_at: float = 0.0) -> Head:
+    """
+    Return the head of a ledger.
+    """
+    stay = _present_stay(ledger)
+    oldest = stay[-1] if stay else ledger.revision
+    return Head(
+        generation=ledger.generation,
+        revision=ledger.revision,
+        oldest_revision=oldest,
+        readers_required=ledger.readers_required,
+        languages=tuple(sorted({bm25_language(row.language) for row in ledger.rows})),
+        chunks=sum(row.chunks for row in ledger.rows),
+        gone=tuple(sorted(set(range(oldest, ledger.revision)).difference(stay))),
+        newest_revision=max(ledger.newest_revision, ledger.revision),
+        moved_back_at=moved_back_at,
+    )
+
+
+def _present_stay(ledger: TenantLedger) -> list[int]:
+    """
+    Return the kept revisions since the tenant came into its generation, newest first.
+    """
+    stay: list[int] = []
+    for summary in reversed(ledger.revisions):
+        if summary.generation != ledger.generation:
+            break
+        stay.append(summary.revision)
+    return stay
