@@ -21,7 +21,7 @@ import numpy as np
 
 from adapters.edge_store import EdgeStore
 from adapters.records import ChunkPoint, LedgerRow, RevisionSummary, SectionPoint
-from adapters.store import Publication
+from adapters.store import IndexStore, Publication
 from assembler.model import Border, BorderKind, Chunk, PointKind, Provenance
 from assembler.ports import Vector
 from assembler.span import Span
@@ -83,13 +83,13 @@ def models(
 
 
 def add_filler(
-    data_dir: Path, index: str, real: Sequence[Model], chunks: int, progress: Progress
+    store: IndexStore, index: str, real: Sequence[Model], chunks: int, progress: Progress
 ) -> int:
     """
     Add filler to an index until it has so many chunks, and return how many it has.
     """
     draw, noise = random.Random(SEED), np.random.default_rng(SEED)  # noqa: S311 - no secrets
-    with EdgeStore(data_dir).publication(index, "") as publication:
+    with store.publication(index, "") as publication:
         manifest = publication.manifest
         assert manifest is not None  # noqa: S101 - the set was indexed before
         publication.open_generation(manifest)

@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from adapters.edge_index import EdgeIndex
+from adapters.edge_store import EdgeStore
 from adapters.embedder import OnnxEmbedder
 from adapters.token_counters import TokenizerFolder
 from adapters.tokenizer_files import install_tokenizers
@@ -141,7 +142,7 @@ def _made(
         making = f"making-{index}"
         shutil.rmtree(data_dir / making, ignore_errors=True)
         shutil.copytree(data_dir / base, data_dir / making)
-        add_filler(data_dir, making, real, chunks, _silent)
+        add_filler(EdgeStore(data_dir), making, real, chunks, _silent)
         (data_dir / making).rename(data_dir / index)
     return chunks
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from adapters.edge_store import EdgeStore
 from adapters.embedder import OnnxEmbedder
 from bench.big_index import add_filler, models
 from bench.quality.prepare import prepare
@@ -79,7 +80,7 @@ def corpus(folder: Path, chunks: int, *, model_dir: Path, work: Path, progress: 
     count = made.chunks
     if count < chunks:
         real = models([found], {found.name: made.index}, made.data_dir, OnnxEmbedder(model_dir))
-        count = add_filler(made.data_dir, made.index, real, chunks, progress)
+        count = add_filler(EdgeStore(made.data_dir), made.index, real, chunks, progress)
     return Corpus(made.data_dir, made.index, count, _sentences(documents))
 
 

@@ -45,9 +45,7 @@ from assembler.scope import IndexVersion, ReadScope
 from assembler.span import Span
 from tests.fake_store import (
     WORD,
-    FakePartReader,
     FakePublication,
-    FakeUpkeep,
     Part,
     Stored,
     StoredIndex,
@@ -57,6 +55,7 @@ from tests.fake_store import (
     found_hits,
     latest,
 )
+from tests.fake_upkeep import FakePartReader, FakeUpkeep
 
 
 def hash_vector(text: str, dimension: int) -> tuple[float, ...]:
