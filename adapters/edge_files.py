@@ -161,6 +161,8 @@ class IndexFolder:
                 with opening(current):
                     shutil.copytree(current.path, copy.path, copy_function=copy_with_holes)
         except (OSError, shutil.Error) as error:
+            # Half a copy would keep a full disk full.
+            shutil.rmtree(self._states / f"{number + 1:08d}", ignore_errors=True)
             raise _unwritable(self._path, error) from error
         return copy
 
