@@ -157,8 +157,8 @@ def test_writes_that_are_waited_for_are_everywhere(client: QdrantClient) -> None
     assert {len(ids(client)) for _ in range(6)} == {5}
 
 
-def test_a_server_that_crashed_has_what_it_had_said_was_done(tmp_path: object) -> None:
-    with ServerProcess("--folder", str(tmp_path)) as process:
+def test_a_server_that_crashed_has_what_it_had_said_was_done() -> None:
+    with ServerProcess() as process:
         client = QdrantServer("127.0.0.1", grpc_port=process.port).writer()
         create(client, shards=2, replicas=2, waited=2)
         client.close()
