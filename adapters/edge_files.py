@@ -115,6 +115,8 @@ class IndexFolder:
                     shutil.copytree(current.path, copy.path, copy_function=copy_with_holes)
                 copy.build.unlink(missing_ok=True)
         except (OSError, shutil.Error) as error:
+            # Half a copy would keep a full disk full.
+            shutil.rmtree(self._states / f"{number + 1:08d}", ignore_errors=True)
             raise _unwritable(self._path, error) from error
         return copy
 

@@ -6,6 +6,8 @@ The engine raises plain `Exception`; its calls are translated here and nowhere e
 
 from __future__ import annotations
 
+import errno
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +22,7 @@ from adapters.payload_values import Payload
 from adapters.points import PointRecord, dense_names
 from adapters.searches import DENSE, SPARSE, PointQuery, ScoredPayload
 from adapters.store import Manifest
-from assembler.errors import IndexUnusable
+from assembler.errors import IndexUnavailable, IndexUnusable
 from assembler.filters import Filter
 from assembler.model import PointKind
 from assembler.ports import Vector
@@ -31,6 +33,9 @@ _SCHEMAS = {
     IndexKind.INTEGER: edge.PayloadSchemaType.Integer,
     IndexKind.BOOL: edge.PayloadSchemaType.Bool,
 }
+
+_NO_SPACE = re.compile(rf"os error ({errno.ENOSPC}|{errno.EFBIG}|{errno.EDQUOT})\b")
+"""How the engine's texts end that say that nothing more can be written."""
 
 Answer = TypeVar("Answer")
 
@@ -248,6 +253,9 @@ def _translated(index: str) -> Iterator[None]:
     except Exception as error:
         if "dimension" in str(error):
             raise IndexUnusable(index, f"a vector of another model: {error}") from error
+        if _NO_SPACE.search(str(error)):
+            problem = f"the disk of index {index!r} is full or a file is too large: {error}"
+            raise IndexUnavailable(f"{problem}; make room and try again") from error
         problem = f"the embedded engine failed: {error}; publish the index again if this stays"
         raise IndexUnusable(index, problem) from error
 

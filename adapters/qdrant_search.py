@@ -1,7 +1,7 @@
 """
 Searches in the Qdrant server's own messages, and how they are run.
 
-The raw messages are used, not the client's models; docs/decisions/0033 has the figures.
+The raw messages are used, not the client's models; docs/decisions/0032 has the figures.
 """
 
 from __future__ import annotations

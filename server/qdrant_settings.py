@@ -84,8 +84,8 @@ class QdrantSettings(BaseSettings):
     qdrant_hnsw_ef_construct: int | None = Field(default=None, ge=4)
     """How many candidates are followed to find a vector's links."""
 
-    qdrant_hnsw_ef: int | None = Field(default=None, ge=1)
-    """How many candidates a search follows."""
+    qdrant_hnsw_ef: int = Field(default=512, ge=1)
+    """How many candidates an approximate search follows."""
 
     qdrant_quantization: Quantization = Quantization.NONE
     """What vectors are searched by: as they are (`none`), as 8-bit integers (`scalar`), or as

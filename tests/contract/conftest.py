@@ -77,10 +77,20 @@ def _emptied(place: QdrantServer) -> QdrantServer:
 
 @asynccontextmanager
 async def opened(
-    kind: str, folder: Path, qdrant: EmptyQdrant, *, shards: int = 1
+    kind: str,
+    folder: Path,
+    qdrant: EmptyQdrant | None = None,
+    *,
+    collections: CollectionSettings = CollectionSettings(),  # noqa: B008 - frozen
 ) -> AsyncIterator[Backend]:
     """
     Run one backend, empty, with exact searches.
+
+    Args:
+        kind: Which one.
+        folder: Where the embedded engine keeps its files.
+        qdrant: Gives the server of the session; None starts one in this process.
+        collections: How the server's collections are made.
     """
     if kind == "fake":
         fake = FakeIndex()
@@ -89,9 +99,14 @@ async def opened(
         index = EdgeIndex(folder, is_exact=True, poll_seconds=0.0)
         yield Backend(kind, EdgeStore(folder), index)
         await index.close()
+    elif qdrant is None:
+        with TestServer() as server:
+            place = QdrantServer("127.0.0.1", grpc_port=server.port)
+            async with opened(kind, folder, lambda: place, collections=collections) as running:
+                yield running
     else:
         place = qdrant()
-        store = QdrantStore(place, settings=CollectionSettings(shards=shards), settle_seconds=0.0)
+        store = QdrantStore(place, settings=collections, settle_seconds=0.0)
         reader = QdrantIndex(place, is_exact=True, head_seconds=0.0)
         yield Backend(kind, store, reader)
         await reader.close()

@@ -5,26 +5,31 @@ The test server in a process of its own, which can be stopped, killed and starte
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+
+from tests.qdrant_server.server import MEMORY
 
 ROOT = Path(__file__).parents[2]
 
 
 class ServerProcess:
     """
-    A running server in another process.
+    A running server in another process. Its collections outlive its death, and go with this object.
     """
 
     def __init__(self, *arguments: str) -> None:
         """
         Choose how it is started; see `python -m tests.qdrant_server --help`.
         """
-        self._arguments = arguments
+        self._folder = tempfile.mkdtemp(prefix="qdrant-", dir=MEMORY)
+        self._arguments = ("--folder", self._folder, *arguments)
         self._process: subprocess.Popen[str] | None = None
         self.port = 0
 
@@ -45,6 +50,7 @@ class ServerProcess:
             self._process.wait(timeout=30)
             assert self._process.stdout
             self._process.stdout.close()
+        shutil.rmtree(self._folder)
 
     def start(self) -> None:
         """

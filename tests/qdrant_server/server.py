@@ -30,7 +30,7 @@ from tests.qdrant_server.points import PointsServicer
 Answer = TypeVar("Answer")
 
 # Making an index waits for the disk, 50 ms each; where there is one in memory, that is gone.
-_MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108
 
 
 class TestServer:
@@ -70,7 +70,7 @@ class TestServer:
         """
         self._api_key = api_key
         self._is_kept = folder is not None
-        self._folder = folder or Path(tempfile.mkdtemp(prefix="qdrant-", dir=_MEMORY))
+        self._folder = folder or Path(tempfile.mkdtemp(prefix="qdrant-", dir=MEMORY))
         self._credentials = credentials
         self._indexing_kilobytes = indexing_kilobytes
         self._draw = random.Random(5)
