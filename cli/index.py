@@ -25,6 +25,7 @@ from adapters.model_files import DESCRIPTION
 from assembler.errors import InvalidRequest
 from assembler.model import FieldType
 from cli.options import TenantName
+from cli.strategies import settings_of
 from indexer.index import run_index
 from indexer.request import DEFAULT_SET, IndexRequest, Summary
 from server.bootstrap import make_store
@@ -85,6 +86,17 @@ def index(
             "model's own."
         ),
     ] = None,
+    strategy: Annotated[
+        str | None,
+        typer.Option(
+            help="How texts are cut, see `strategies`. Default: as the index has it; for a new "
+            "one structure."
+        ),
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(help="Of the strategy, key=value; repeatable. Default: see --strategy."),
+    ] = None,
 ) -> None:
     """
     Index files: what is new or changed is written, what is missing ends, the rest is carried over.
@@ -103,6 +115,8 @@ def index(
         keep_versions=keep_versions,
         readers_required=None if readers is None else readers == "required",
         profile=profile,
+        strategy=strategy,
+        strategy_settings=settings_of(setting),
     )
     if not request.paths and not request.remove:
         raise InvalidRequest("paths", "are missing; name files or folders, or --remove a source")
@@ -147,6 +161,8 @@ def show_summary(console: Console, summary: Summary) -> None:
         console.print(
             f"[yellow]warning[/] the same of {len(summary.warnings) - SHOWN_WARNINGS} more"
         )
+    for reason, count in sorted(summary.reasons.items()):
+        console.print(f"{count} documents cut by {reason}", highlight=False)
     if not summary.is_published:
         console.print(f"nothing changed; index version {summary.index_version or 'none'}")
         return

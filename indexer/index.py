@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from adapters.store import (
     Bm25Spec,
+    ChunkerSpec,
     EmbeddingSpec,
     IndexStore,
     LedgerRow,
@@ -21,6 +22,7 @@ from adapters.store import (
 from assembler.errors import InvalidRequest, ProfileUnknown
 from assembler.model import FOREVER, FieldType
 from assembler.profile import PROFILES, profile_of
+from indexer.configuration import chunker_for
 from indexer.cut_source import CHUNKER, CutSource, cut_source
 from indexer.language import Foreign, tokens_per_word, unknown_share
 from indexer.plan import Plan, Wanted, described_sha256, ended_rows, make_plan
@@ -31,11 +33,13 @@ from indexer.sources import SourceFile, filterable, is_code
 from indexer.write import Writer
 
 
-def manifest_of(embedding: EmbeddingSpec, schema: Mapping[str, FieldType]) -> Manifest:
+def manifest_of(
+    embedding: EmbeddingSpec, schema: Mapping[str, FieldType], chunker: ChunkerSpec = CHUNKER
+) -> Manifest:
     """
-    Return the configuration that this release makes of an embedding model and a schema.
+    Return the configuration that this release makes of an embedding model, a schema and a chunker.
     """
-    return Manifest(CHUNKER, embedding, Bm25Spec(), schema, section_vectors=True)
+    return Manifest(chunker, embedding, Bm25Spec(), schema, section_vectors=True)
 
 
 def run_index(
@@ -73,7 +77,8 @@ def run_index(
             schema = publication.manifest.fields if publication.manifest else {}
         reads, failed = read_all(request, schema, publication.ledger.rows, summary, progress)
         plan = _plan(request, publication, reads, failed)
-        manifest = manifest_of(embedder.spec, schema)
+        chunker = chunker_for(request, publication.manifest, embedder)
+        manifest = manifest_of(embedder.spec, schema, chunker)
         if not request.paths and request.schema is None and publication.manifest:
             manifest = publication.manifest  # what writes no text changes no configuration
         profile = request.profile or _profile(manifest, publication)
@@ -163,6 +168,7 @@ def _apply(
     for one in to_write:
         cut = _cut(reads[one.name], one, request, manifest, revision, embedder, foreign)
         writer.add(cut)
+        summary.reasons.update([cut.reason] if cut.reason else [])
         fresh.append(_row(cut, request, revision, is_active=one.is_active))
     writer.flush()
     summary.warnings += foreign.warnings()
@@ -245,6 +251,7 @@ def _cut(
         revision=revision,
         is_active=one.is_active,
         embedder=embedder,
+        chunker=manifest.chunker,
     )
     if not is_code(one.file.media_type):  # names in code have many tokens in every language
         count = embedder.count
