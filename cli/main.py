@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from assembler.errors import ContextAssemblerError
-from cli import ask, demo, index, look, model, strategies, tune, windows
+from cli import ask, compare, demo, index, look, model, strategies, tune, windows
 from evaluation.question_set import QuestionSetInvalid
 from server.lifecycle import serve as run_server
 from server.profiles import ProfilesInvalid
@@ -43,6 +43,7 @@ app.command("ask")(ask.ask)
 app.command("source")(look.source)
 app.command("tokenizers")(look.tokenizers)
 app.command("count")(look.count)
+app.command("compare")(compare.compare)
 app.command("tune")(tune.tune)
 app.command("strategies")(strategies.strategies)
 app.command("windows")(windows.windows)
