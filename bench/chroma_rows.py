@@ -165,11 +165,12 @@ def measured(
     cut = 0
     for document in question_set.documents.values():
         for span in splitter(document.text):
-            inner = _stripped(document, span)
-            if inner is not None:
-                seen = _seen(embedder, inner.slice(document.text))
-                cut += len(seen) < inner.length
-                chunks.append(ChunkOf(document.doc_id, inner, seen))
+            text = span.slice(document.text).strip()
+            place = _placed(document, span)
+            if place is not None:
+                seen = _seen(embedder, text)
+                cut += len(seen) < len(text)
+                chunks.append(ChunkOf(document.doc_id, place, seen))
     searched = search_chunks(
         question_set.questions,
         chunks,
@@ -183,12 +184,15 @@ def measured(
     return Row(name, len(chunks), cut, found)
 
 
-def _stripped(document: Document, span: Span) -> Span | None:
-    text = span.slice(document.text)
-    inner = text.strip()
+def _placed(document: Document, span: Span) -> Span | None:
+    """
+    Return where a chunk counts as standing: the first place of its text, a last full stop left out,
+    as it was there.
+    """
+    inner = span.slice(document.text).strip().removesuffix(".")
     if not inner:
         return None
-    start = span.start + text.index(inner[0])
+    start = document.text.find(inner)
     return Span(start, start + len(inner))
 
 

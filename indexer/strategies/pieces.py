@@ -12,6 +12,7 @@ from typing import TypeAlias
 from assembler.span import Span
 from indexer.borders import find_borders
 from indexer.cut import Cutter
+from indexer.formats.registry import AS_MARKDOWN
 from indexer.ports import DocumentEmbedder
 from indexer.ruler import Ruler
 from indexer.sections import Part, split_sections
@@ -21,7 +22,7 @@ from indexer.structure import Structure, markdown_structure
 Value: TypeAlias = "str | int | float | bool"
 Values: TypeAlias = Mapping[str, Value]
 
-STRUCTURED = ("text/markdown", "text/html")
+STRUCTURED = AS_MARKDOWN | {"text/markdown"}
 
 
 @dataclass(frozen=True)
