@@ -7,6 +7,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from assembler.model import Border, BorderKind, Section, VersionKey
 from assembler.span import Span, trimmed
@@ -78,6 +79,10 @@ class Parent:
     def _visible(self) -> dict[Span, tuple[Span, str] | None]:
         return {}
 
+    @cached_property
+    def _chunks_overlap(self) -> bool:
+        return any(one.overlaps(other) for one, other in pairwise(self.section.chunk_spans))
+
     def is_cut(self, span: Span) -> bool:
         """
         Return whether the span begins or ends inside a sentence.
@@ -91,6 +96,9 @@ class Parent:
         inside = [
             index for index, chunk in enumerate(self.section.chunk_spans) if chunk.overlaps(span)
         ]
+        if self._chunks_overlap:  # what shares text with a chunk is beside it, not part of it
+            spans = self.section.chunk_spans
+            inside = [index for index in inside if span.contains(spans[index])] or inside
         if not inside:
             return span
         low = max(inside[0] - chunks, 0)

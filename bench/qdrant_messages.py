@@ -31,8 +31,8 @@ from adapters.payload_keys import CHUNK_HIT_KEYS
 from adapters.qdrant_filter import qdrant_filter
 from adapters.qdrant_points import scroll_points
 from adapters.qdrant_search import SearchSettings, query_batch, scored
+from adapters.records import ChunkPoint, SectionPoint
 from adapters.searches import PointQuery
-from adapters.store import ChunkPoint, SectionPoint
 from assembler.filters import AnyString, Condition, Filter
 from assembler.model import Border, BorderKind, Chunk, PointKind, Provenance, Section
 from assembler.scope import IndexVersion, ReadScope, Scope

@@ -28,6 +28,7 @@ from adapters.model_files import DESCRIPTION
 from assembler.errors import InvalidRequest
 from assembler.model import FieldType
 from cli.options import AsJson, TenantName, show_json
+from cli.strategies import settings_of
 from indexer.index import run_index
 from indexer.ports import Progress as ShowProgress
 from indexer.request import DEFAULT_SET, IndexRequest, Summary
@@ -81,6 +82,17 @@ def read_request(
             "model's own."
         ),
     ] = None,
+    strategy: Annotated[
+        str | None,
+        typer.Option(
+            help="How texts are cut, see `strategies`. Default: as the index has it; for a new "
+            "one structure."
+        ),
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(help="Of the strategy, key=value; repeatable. Default: see --strategy."),
+    ] = None,
     as_json: AsJson = False,  # noqa: FBT002
 ) -> tuple[IndexRequest, bool]:
     """
@@ -103,6 +115,8 @@ def read_request(
         keep_versions=keep_versions,
         readers_required=None if readers is None else readers == "required",
         profile=profile,
+        strategy=strategy,
+        strategy_settings=settings_of(setting),
     )
     if not request.paths and not request.remove:
         raise InvalidRequest("paths", "are missing; name files or folders, or --remove a source")
@@ -202,6 +216,8 @@ def show_summary(console: Console, summary: Summary) -> None:
         console.print(
             f"[yellow]warning[/] the same of {len(summary.warnings) - SHOWN_WARNINGS} more"
         )
+    for reason, count in sorted(summary.reasons.items()):
+        console.print(f"{count} documents cut by {reason}", highlight=False)
     if not (summary.is_published or summary.is_built):
         console.print(f"nothing changed; index version {summary.index_version or 'none'}")
         return

@@ -13,7 +13,20 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from assembler.errors import ContextAssemblerError
-from cli import ask, demo, index, indexes, keys, look, model, steps, tune
+from cli import (
+    ask,
+    compare,
+    demo,
+    index,
+    indexes,
+    keys,
+    look,
+    model,
+    steps,
+    strategies,
+    tune,
+    windows,
+)
 from evaluation.question_set import QuestionSetInvalid
 from server.callers import CallersInvalid
 from server.lifecycle import serve as run_server
@@ -52,7 +65,10 @@ app.command("ask")(ask.ask)
 app.command("source")(look.source)
 app.command("tokenizers")(look.tokenizers)
 app.command("count")(look.count)
+app.command("compare")(compare.compare)
 app.command("tune")(tune.tune)
+app.command("strategies")(strategies.strategies)
+app.command("windows")(windows.windows)
 app.command("demo")(demo.demo)
 
 

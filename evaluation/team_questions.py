@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from assembler.errors import SourceUnknown, VersionGone, VersionUnknown
 from assembler.model import SourceState
@@ -38,6 +38,48 @@ class TextMissing(Exception):
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(problem)
         self.field = field
+
+
+class Texts(Protocol):
+    """
+    Where evidence is looked for.
+    """
+
+    async def text(self, source_id: str, version: str | None) -> tuple[str, str]:
+        """
+        Return the version and the text of a source; None takes the one version that there is.
+
+        Raises:
+            TextMissing: There is none, or several.
+        """
+        ...
+
+
+class GivenTexts:
+    """
+    Texts at hand, by source id and version.
+    """
+
+    def __init__(self, texts: Mapping[tuple[str, str], str]) -> None:
+        self._texts = texts
+
+    async def text(self, source_id: str, version: str | None) -> tuple[str, str]:
+        """
+        Return the version and the text of a source.
+
+        Raises:
+            TextMissing: There is none, or several.
+        """
+        there = [name for name in self._texts if name[0] == source_id]
+        found = [name for name in there if version in (None, name[1])]
+        if not there:
+            raise TextMissing("source_id", "is not among the documents")
+        if not found:
+            raise TextMissing("version", f"{version!r} is not among the documents")
+        if len(found) > 1:
+            names = ", ".join(repr(name[1]) for name in found)
+            raise TextMissing("version", f"is missing; there are {names}; name one")
+        return found[0][1], self._texts[found[0]]
 
 
 class StoredTexts:
@@ -109,14 +151,14 @@ class StoredTexts:
 
 
 async def read_team_questions(
-    path: Path, texts: StoredTexts, limit: int | None = None
+    path: Path, texts: Texts, limit: int | None = None
 ) -> tuple[Question, ...]:
     """
     Return the questions of a file, their evidence found in the stored texts.
 
     Args:
         path: The file; see the top of this module.
-        texts: The stored texts.
+        texts: Where the evidence is looked for.
         limit: The first so many questions; None takes all.
 
     Raises:
@@ -148,7 +190,7 @@ def document_name(source_id: str, version: str) -> str:
     return json.dumps([source_id, version])
 
 
-async def _evidence(place: str, field: str, row: Any, texts: StoredTexts) -> Evidence:
+async def _evidence(place: str, field: str, row: Any, texts: Texts) -> Evidence:
     if not isinstance(row, dict):
         raise QuestionSetInvalid(place, field, "is not an object")
     inside = f"{field}."

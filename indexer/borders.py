@@ -90,6 +90,15 @@ def forced_cut(text: str, start: int, reach: int) -> int:
     return _word_start(text, start, reach) or _grapheme_start(text, start, reach)
 
 
+def letter_start(text: str, offset: int) -> int:
+    """
+    Return the start of the letter, as readers see it, that an offset lies in.
+    """
+    if offset >= len(text) or (text[offset].isascii() and text[offset - 1].isascii()):
+        return offset
+    return _grapheme_start(text, max(offset - GRAPHEMES_LOOKED_BACK, 0), offset)
+
+
 def _forced(text: str, sentence: Span, ruler: Ruler, most_tokens: int) -> list[int]:
     """
     Return cuts that leave pieces of at most so many tokens, at words where there are any.

@@ -7,39 +7,31 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from adapters.store import ChunkerSpec
 from assembler.filters import FieldValue
-from assembler.model import FOREVER, Block, Chunk, PointKind, Provenance, Section
+from assembler.model import (
+    FOREVER,
+    Block,
+    Border,
+    BorderKind,
+    Chunk,
+    PointKind,
+    Provenance,
+    Section,
+)
 from assembler.span import Span
-from indexer.borders import find_borders
-from indexer.cut import Cutter
 from indexer.keys import key_of
 from indexer.ports import DocumentEmbedder
-from indexer.ruler import Ruler
-from indexer.sections import Part, split_sections
-from indexer.sources import SourceFile, is_code
-from indexer.structure import Structure, markdown_structure
+from indexer.sources import SourceFile
+from indexer.strategies.pieces import Cut, CutPart, Piece, SourceToCut
+from indexer.strategies.prefix import heading_prefix, with_prefix
+from indexer.strategies.registry import chunker_of, strategy_of
 
-SECTION_TOKENS = 700
-CHUNK_TOKENS = 128
-CHUNK_AIM_TOKENS = 112
-HEADING_SHARE = 4
-"""A heading prefix takes at most one part in so many of a chunk's tokens."""
+CHUNKER = chunker_of("structure")
+"""How a new index is cut unless its first run says otherwise."""
 
-LEAST_CHUNK_TOKENS = 16
-HEADING_JOINT = " > "
-
-CHUNKER = ChunkerSpec(
-    name="structure",
-    version="2",
-    settings={
-        "section_tokens": SECTION_TOKENS,
-        "chunk_tokens": CHUNK_TOKENS,
-        "chunk_aim_tokens": CHUNK_AIM_TOKENS,
-        "heading_share": HEADING_SHARE,
-    },
-)
 FINGERPRINT = CHUNKER.fingerprint
 
 
@@ -71,6 +63,7 @@ class CutSource:
 
     Attributes:
         tokens: Tokens of the embedding model in the whole text.
+        reason: Why it was cut so, where the strategy depends on the text; else "".
     """
 
     file: SourceFile
@@ -82,6 +75,7 @@ class CutSource:
     sections: tuple[Section, ...]
     drafts: tuple[Draft, ...]
     tokens: int
+    reason: str = ""
 
 
 def cut_source(
@@ -94,23 +88,16 @@ def cut_source(
     revision: int,
     is_active: bool,
     embedder: DocumentEmbedder,
+    chunker: ChunkerSpec = CHUNKER,
 ) -> CutSource:
     """
     Return the sections and chunks of a text; together the sections are the text, and the chunks the
-    sections.
+    sections. Chunks share text only where the chunker overlaps on purpose.
     """
     content_sha256 = sha256_of(text)
     version = file.version or content_sha256[:12]
-    ruler = Ruler(embedder.offsets(text), len(text))
-    structure = (
-        markdown_structure(text)
-        if file.media_type in ("text/markdown", "text/html")
-        else Structure()
-    )
-    most = min(CHUNK_TOKENS, embedder.spec.max_tokens)
-    forced_tokens = most - most // HEADING_SHARE - embedder.count("")
-    borders = find_borders(text, language, ruler, forced_tokens, is_code=is_code(file.media_type))
-    cutter = Cutter(text, borders, ruler)
+    source = SourceToCut(text, _name_of(file), file.media_type, language, embedder)
+    cut = strategy_of(chunker).cut(source, chunker.settings)
     origin = Provenance(
         tenant=tenant,
         source_id=file.source_id,
@@ -121,33 +108,33 @@ def cut_source(
         active_to_rev=FOREVER if is_active else revision,
         fields=fields,
     )
-    title = file.title or (structure.headings[0].title if structure.headings else "")
+    headings = source.structure.headings
+    title = file.title or (headings[0].title if headings else "")
+    fingerprint = chunker.fingerprint
     sections: list[Section] = []
     drafts: list[Draft] = []
-    parts = split_sections(
-        text, structure.headings, cutter, ruler, SECTION_TOKENS, structure.blocks
-    )
-    for ordinal, part in enumerate(parts):
-        key = _key(PointKind.SECTION, origin, part.span)
-        made = _drafts(text, part, origin, key, len(drafts), cutter, embedder, most)
+    for ordinal, one in enumerate(cut.parts):
+        span = one.part.span
+        key = _key(PointKind.SECTION, origin, span, fingerprint)
+        made = _drafts(text, one.pieces, origin, key, len(drafts), fingerprint)
         sections.append(
             Section(
                 key=key,
                 provenance=origin,
-                span=part.span,
+                span=span,
                 ordinal=ordinal,
-                text=part.span.slice(text),
-                text_sha256=sha256_of(part.span.slice(text)),
-                heading_path=part.heading_path,
+                text=span.slice(text),
+                text_sha256=sha256_of(span.slice(text)),
+                heading_path=one.part.heading_path,
                 title=title,
                 uri=file.uri,
                 media_type=file.media_type,
                 language=language,
                 first_chunk_ordinal=len(drafts),
-                chunk_spans=tuple(one.chunk.span for one in made),
-                chunk_keys=tuple(one.chunk.key for one in made),
-                borders=cutter.within(part.span),
-                blocks=_blocks_in(structure.blocks, part.span),
+                chunk_spans=tuple(draft.chunk.span for draft in made),
+                chunk_keys=tuple(draft.chunk.key for draft in made),
+                borders=_borders(cut, one, chunker),
+                blocks=_blocks_in(source.structure.blocks, span),
                 metadata=file.metadata,
             )
         )
@@ -161,7 +148,8 @@ def cut_source(
         title=title,
         sections=tuple(sections),
         drafts=tuple(drafts),
-        tokens=ruler.tokens(Span(0, len(text))),
+        tokens=source.ruler.tokens(source.whole),
+        reason=cut.reason,
     )
 
 
@@ -169,7 +157,7 @@ def section_input(section: Section) -> str:
     """
     Return what of a section is BM25-encoded.
     """
-    return _input(section.heading_path, section.text)
+    return with_prefix(heading_prefix(section.heading_path), section.text)
 
 
 def sha256_of(text: str) -> str:
@@ -181,91 +169,61 @@ def sha256_of(text: str) -> str:
 
 def _drafts(
     text: str,
-    part: Part,
+    pieces: Sequence[Piece],
     origin: Provenance,
     section_key: str,
     first_ordinal: int,
-    cutter: Cutter,
-    embedder: DocumentEmbedder,
-    most: int,
+    fingerprint: str,
 ) -> list[Draft]:
-    path = _shortened(part.heading_path, embedder, most // HEADING_SHARE)
-    taken = embedder.count(_input(path, ""))
-    aim = max(min(CHUNK_AIM_TOKENS, most - taken), LEAST_CHUNK_TOKENS)
-    drafts: list[Draft] = []
-    for span in _fitting(text, part.span, path, cutter, embedder, aim, most):
-        body = span.slice(text)
-        drafts.append(
-            Draft(
-                chunk=Chunk(
-                    key=_key(PointKind.CHUNK, origin, span),
-                    provenance=origin,
-                    section_key=section_key,
-                    span=span,
-                    ordinal=first_ordinal + len(drafts),
-                    text_sha256=sha256_of(body),
-                ),
-                text=body,
-                embedding_input=_input(path, body),
-            )
+    return [
+        Draft(
+            chunk=Chunk(
+                key=_key(PointKind.CHUNK, origin, piece.span, fingerprint),
+                provenance=origin,
+                section_key=section_key,
+                span=piece.span,
+                ordinal=first_ordinal + number,
+                text_sha256=sha256_of(piece.span.slice(text)),
+            ),
+            text=piece.span.slice(text),
+            embedding_input=with_prefix(piece.prefix, piece.span.slice(text)),
         )
-    return drafts
+        for number, piece in enumerate(pieces)
+    ]
 
 
-def _fitting(
-    text: str,
-    span: Span,
-    path: tuple[str, ...],
-    cutter: Cutter,
-    embedder: DocumentEmbedder,
-    aim: int,
-    most: int,
-) -> list[Span]:
+def _borders(cut: Cut, part: CutPart, chunker: ChunkerSpec) -> tuple[Border, ...]:
     """
-    Return pieces whose whole embedding input is within the limit, counted, not estimated.
+    Return the borders of a section; a chunk's edge inside a sentence is a forced one, so that the
+    sentence is completed where the chunk is shown.
     """
-    fitting: list[Span] = []
-    for piece in cutter.cut(span, aim):
-        if embedder.count(_input(path, piece.slice(text))) <= most:
-            fitting.append(piece)
-        elif aim > 1 and piece.length > 1:
-            fitting += _fitting(text, piece, path, cutter, embedder, aim // 2, most)
-        else:
-            fitting += _fitting_letters(piece)
-    return fitting
+    span = part.part.span
+    inside = cut.cutter.within(span)
+    if chunker.name == CHUNKER.name:  # cuts at borders as it is, and keeps what it always stored
+        return inside
+    found = {border.offset: border for border in inside}
+    for piece in part.pieces:
+        for offset in piece.span:
+            if span.start < offset < span.end:
+                found.setdefault(offset, Border(offset, BorderKind.FORCED))
+    return tuple(found[offset] for offset in sorted(found))
 
 
-def _fitting_letters(piece: Span) -> list[Span]:
-    return [Span(offset, offset + 1) for offset in range(piece.start, piece.end)]
-
-
-def _shortened(path: tuple[str, ...], embedder: DocumentEmbedder, most: int) -> tuple[str, ...]:
+def _name_of(file: SourceFile) -> str:
     """
-    Return the innermost headings that fit; a single one that does not fit is cut at a word.
+    Return the name whose suffix tells the language: the source's own where it has one.
     """
-    room = most + embedder.count("")
-    while len(path) > 1 and embedder.count(_input(path, "")) > room:
-        path = path[1:]
-    if path and embedder.count(_input(path, "")) > room:
-        words = path[0][: most * 8].split(" ")
-        while len(words) > 1 and embedder.count(_input((" ".join(words),), "")) > room:
-            words = words[: max(len(words) * 3 // 4, 1)]
-        path = (" ".join(words),) if embedder.count(_input((" ".join(words),), "")) <= room else ()
-    return path
+    return file.source_id if PurePosixPath(file.source_id).suffix else file.path.name
 
 
-def _input(path: Sequence[str], text: str) -> str:
-    return f"{HEADING_JOINT.join(path)}\n{text}" if path else text
-
-
-def _key(kind: PointKind, origin: Provenance, span: Span) -> str:
+def _key(kind: PointKind, origin: Provenance, span: Span, fingerprint: str) -> str:
     return key_of(
         kind,
         tenant=origin.tenant,
         source_id=origin.source_id,
         version=origin.version,
         content_sha256=origin.content_sha256,
-        chunker=FINGERPRINT,
+        chunker=fingerprint,
         span=span,
     )
 

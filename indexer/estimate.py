@@ -84,7 +84,7 @@ def plan_index(
     """
     summary = Summary()
     with store.reading(request.index, request.tenant) as part:
-        prepared = prepare(request, part, embedder.spec, summary, progress, profiles=profiles)
+        prepared = prepare(request, part, embedder, summary, progress, profiles=profiles)
         known = {row.source_id for row in part.ledger.rows if part.ledger.revision < row.to_rev}
         chunks, new, again = 0, dict[str, str](), 0
         for number, one in enumerate(prepared.write):

@@ -54,9 +54,7 @@ def run_index(
     started = clock()
     summary = Summary()
     with store.publication(request.index, request.tenant) as publication:
-        prepared = prepare(
-            request, publication, embedder.spec, summary, progress, profiles=profiles
-        )
+        prepared = prepare(request, publication, embedder, summary, progress, profiles=profiles)
         ledger = publication.ledger
         if prepared.is_nothing:
             version = f"{ledger.generation}.{ledger.revision}"
@@ -90,6 +88,7 @@ def _write(
         cut = cut_wanted(read, one, request, prepared.manifest, revision, embedder)
         _note_language(read, one, embedder, foreign)
         writer.add(cut)
+        summary.reasons.update([cut.reason] if cut.reason else [])
         fresh.append(_row(cut, request, revision, is_active=one.is_active))
     writer.flush()
     summary.warnings += foreign.warnings()
@@ -143,6 +142,7 @@ def cut_wanted(
         revision=revision,
         is_active=one.is_active,
         embedder=embedder,
+        chunker=manifest.chunker,
     )
 
 

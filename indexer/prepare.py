@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from adapters.records import LedgerRow, TenantLedger
-from adapters.store import Bm25Spec, EmbeddingSpec, Manifest
+from adapters.store import Bm25Spec, ChunkerSpec, EmbeddingSpec, Manifest
 from assembler.errors import InvalidRequest, ProfileUnknown
 from assembler.model import FieldType
 from assembler.profile import PROFILES, profile_of
+from indexer.configuration import chunker_for
 from indexer.cut_source import CHUNKER
 from indexer.plan import End, Plan, Wanted, make_plan
-from indexer.ports import Progress
+from indexer.ports import DocumentEmbedder, Progress
 from indexer.read_all import ReadSource, read_all
 from indexer.request import IndexRequest, Summary
 from indexer.sources import SourceFile
@@ -75,17 +76,19 @@ class Prepared:
     is_nothing: bool
 
 
-def manifest_of(embedding: EmbeddingSpec, schema: Mapping[str, FieldType]) -> Manifest:
+def manifest_of(
+    embedding: EmbeddingSpec, schema: Mapping[str, FieldType], chunker: ChunkerSpec = CHUNKER
+) -> Manifest:
     """
-    Return the configuration that this release makes of an embedding model and a schema.
+    Return the configuration that this release makes of an embedding model, a schema and a chunker.
     """
-    return Manifest(CHUNKER, embedding, Bm25Spec(), schema, section_vectors=True)
+    return Manifest(chunker, embedding, Bm25Spec(), schema, section_vectors=True)
 
 
 def prepare(
     request: IndexRequest,
     part: Part,
-    spec: EmbeddingSpec,
+    embedder: DocumentEmbedder,
     summary: Summary,
     progress: Progress,
     *,
@@ -106,7 +109,7 @@ def prepare(
         schema = present.fields if present else {}
     reads, failed = read_all(request, schema, ledger, summary, progress)
     plan = _plan(request, ledger, reads, failed)
-    manifest = manifest_of(spec, schema)
+    manifest = manifest_of(embedder.spec, schema, chunker_for(request, present, embedder))
     if not request.paths and request.schema is None and present:
         manifest = present  # what writes no text changes no configuration
     manifest = replace(manifest, profile=request.profile or _profile(manifest, part))

@@ -81,7 +81,10 @@ def _purged(file: SourceFile, tombstone: Tombstone) -> Unreadable:
 
 
 def _read(file: SourceFile, schema: Mapping[str, FieldType], most_bytes: int) -> ReadSource:
-    text = read_source(file.path, file.media_type, most_bytes)
+    read = read_source(file.path, file.media_type, most_bytes)
+    text = read.text
+    if read.metadata:
+        file = replace(file, metadata={**read.metadata, **file.metadata})
     try:
         filterable(file.metadata, schema)
     except ValueError as error:

@@ -8,8 +8,8 @@ import codecs
 from dataclasses import dataclass
 from pathlib import Path
 
-from bs4 import BeautifulSoup
-from markdownify import MarkdownConverter
+from indexer.formats.converted import Converted, NotConverted
+from indexer.formats.registry import BINARY, SUFFIXES, TEXT
 
 MOST_BYTES = 50_000_000
 UNSEEN = "\x00\u200b\ufeff"
@@ -23,6 +23,7 @@ MEDIA_TYPES = {
     ".html": "text/html",
     ".htm": "text/html",
     ".rst": "text/x-rst",
+    **SUFFIXES,
 }
 CODE_SUFFIXES = frozenset(
     [
@@ -88,12 +89,13 @@ def media_type_of(path: Path) -> str | None:
     return CODE if suffix in CODE_SUFFIXES else None
 
 
-def read_source(path: Path, media_type: str, most_bytes: int = MOST_BYTES) -> str:
+def read_source(path: Path, media_type: str, most_bytes: int = MOST_BYTES) -> Converted:
     """
     Return the source text of a file: offsets count in exactly this.
 
-    HTML becomes the converter's Markdown. A NUL among text is kept; a file that is not UTF-8 (or
-    UTF-16 with a byte order mark), or that is empty, is refused.
+    HTML, Office files, books, tables and chats become a converter's Markdown, PDF the text of its
+    pages. A NUL among text is kept; a file that is not UTF-8 (or UTF-16 with a byte order mark),
+    that is damaged, protected or empty, is refused.
 
     Raises:
         Unreadable: Says why.
@@ -109,15 +111,24 @@ def read_source(path: Path, media_type: str, most_bytes: int = MOST_BYTES) -> st
         content = path.read_bytes()
     except OSError as error:
         raise Unreadable(name, error.strerror or type(error).__name__) from error
-    text = _decoded(content, name).replace("\r\n", "\n").replace("\r", "\n")
-    if media_type == "text/html":
-        try:
-            text = _markdown(text)
-        except RecursionError:
-            raise Unreadable(name, "has HTML that is nested too deep to convert") from None
-    if all(letter.isspace() or letter in UNSEEN for letter in text):
+    try:
+        found = _converted(content, media_type, name)
+    except NotConverted as error:
+        raise Unreadable(name, str(error)) from error
+    if all(letter.isspace() or letter in UNSEEN for letter in found.text):
         raise Unreadable(name, "is empty")
-    return text
+    return found
+
+
+def _converted(content: bytes, media_type: str, name: str) -> Converted:
+    from_bytes = BINARY.get(media_type)
+    if from_bytes is not None:
+        if not content:
+            raise Unreadable(name, "is empty")
+        return from_bytes(content)
+    text = _decoded(content, name).replace("\r\n", "\n").replace("\r", "\n")
+    from_text = TEXT.get(media_type)
+    return Converted(text) if from_text is None else from_text(text)
 
 
 def _decoded(content: bytes, name: str) -> str:
@@ -139,12 +150,3 @@ def _decoded(content: bytes, name: str) -> str:
 def _refuse_binary(nuls: int, length: int, name: str) -> None:
     if nuls > max(length // 100, 1):
         raise Unreadable(name, "is binary; only text is indexed")
-
-
-def _markdown(html: str) -> str:
-    soup = BeautifulSoup(html, "html.parser")
-    for tag in soup(["script", "style", "nav", "template", "noscript"]):
-        tag.decompose()
-    body = soup.body or soup
-    converted: str = MarkdownConverter(heading_style="ATX", bullets="-").convert_soup(body)
-    return converted.strip("\n") + "\n"

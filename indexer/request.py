@@ -4,6 +4,7 @@ What a run is asked, and what it did.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +28,10 @@ class IndexRequest:
         readers_required: Sources without readers are invisible; None keeps what is.
         profile: Name of the profile that requests use unless they name one; None keeps that of the
             index, and takes the model's own for a new index or another model.
+        strategy: How texts are cut, by name; None keeps that of the index (`structure` for a new
+            one).
+        strategy_settings: Of the strategy. Those that are not named keep the strategy's defaults
+            where it is named, else what the index has.
     """
 
     index: str
@@ -43,6 +48,8 @@ class IndexRequest:
     readers_required: bool | None = None
     profile: str | None = None
     most_file_bytes: int = MOST_BYTES
+    strategy: str | None = None
+    strategy_settings: Mapping[str, str | int | float | bool] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -57,6 +64,7 @@ class Summary:
         tokens: Tokens of the embedding model in what was written.
         embedded: Chunks that were embedded.
         reused: Chunks whose vector was there already.
+        reasons: Why documents were cut as they were, where the strategy depends on them.
     """
 
     index_version: str = ""
@@ -74,3 +82,4 @@ class Summary:
     seconds: float = 0.0
     unreadable: list[Unreadable] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    reasons: Counter[str] = field(default_factory=Counter)

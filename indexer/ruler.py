@@ -39,6 +39,14 @@ class Ruler:
         """
         return bisect_left(self._starts, span.end) - bisect_left(self._starts, span.start)
 
+    def starts(self, span: Span) -> Sequence[int]:
+        """
+        Return the offsets at which the tokens of the range begin, in order.
+        """
+        return self._starts[
+            bisect_left(self._starts, span.start) : bisect_left(self._starts, span.end)
+        ]
+
     def reach(self, start: int, tokens: int, end: int) -> int:
         """
         Return the offset before which at most so many tokens begin from a start, at most `end`.

@@ -62,6 +62,27 @@ def test_indexing_reports_what_it_did_and_what_it_could_not_read(run, tmp_path: 
     assert "mine" in listed.stdout
 
 
+def test_documents_are_cut_as_asked_and_stay_so(run, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.md").write_text("# A\n\n" + "This is a page about refunds. " * 40)
+    (docs / "b.txt").write_text("User: a\nBot: b\nUser: c\nBot: d\n")
+    asked = ("--strategy", "sliding", "--setting", "size=40", "--setting", "overlap=8")
+
+    first = run("index", str(docs), "--index", "mine", *asked)
+    again = run("index", str(docs), "--index", "mine")
+    other = run("index", str(docs), "--index", "mine", "--strategy", "auto")
+
+    assert first.returncode == 0, first.stderr
+    assert "11 chunks" in first.stdout  # 322 tokens in 10 windows, and 12 tokens in one
+    assert "nothing changed" in again.stdout
+    assert "1 documents cut by conversation: turns of speakers" in other.stdout
+    assert "1 documents cut by structure: headings" in other.stdout
+    shown = run("strategies").stdout
+    assert "overlap=28" in shown
+    assert "whole turns, as many together as fit" in " ".join(shown.split())
+
+
 def test_wrong_calls_are_one_line_and_say_what_to_do(run, tmp_path: Path) -> None:
     for words, said in (
         (("index", str(tmp_path / "nope"), "--index", "mine"), "does not exist"),
@@ -70,6 +91,14 @@ def test_wrong_calls_are_one_line_and_say_what_to_do(run, tmp_path: Path) -> Non
         (
             ("index", str(tmp_path), "--index", "mine", "--profile", "nope"),
             "default, multilingual-e5-small",
+        ),
+        (
+            ("index", str(tmp_path), "--index", "mine", "--strategy", "best"),
+            "'best' is not one of structure",
+        ),
+        (
+            ("index", str(tmp_path), "--index", "mine", "--setting", "size"),
+            "'size' is not key=value",
         ),
         (("count", str(tmp_path / "nope")), "nope"),
         (("ask", "x", "--index", "a", "--budget", "5", "--address", "127.0.0.1:1"), "UNAVAILABLE"),

@@ -59,7 +59,7 @@ def test_the_title_in_the_header_of_an_html_article_is_kept(tmp_path: Path) -> N
     path = tmp_path / "a.html"
     path.write_text("<article><header><h1>Title</h1></header><p>x</p><footer>y</footer></article>")
 
-    assert read_source(path, "text/html") == "# Title\n\nx\n\ny\n"
+    assert read_source(path, "text/html").text == "# Title\n\nx\n\ny\n"
 
 
 @pytest.mark.parametrize("encoding", ["utf-32", "utf-32-be"])

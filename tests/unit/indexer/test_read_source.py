@@ -11,7 +11,7 @@ from indexer.read_source import CODE, MOST_BYTES, Unreadable, media_type_of, rea
 def read(folder: Path, content: bytes, media_type: str = "text/plain") -> str:
     path = folder / "a.txt"
     path.write_bytes(content)
-    return read_source(path, media_type)
+    return read_source(path, media_type).text
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_file_over_the_limit_is_not_even_opened(tmp_path: Path) -> None:
         read_source(path, "text/plain")
     with pytest.raises(Unreadable, match="at most 3 are read"):
         read_source(_with(tmp_path, "four"), "text/plain", most_bytes=3)
-    assert read_source(_with(tmp_path, "four"), "text/plain", most_bytes=4) == "four"
+    assert read_source(_with(tmp_path, "four"), "text/plain", most_bytes=4).text == "four"
 
 
 def _with(folder: Path, text: str) -> Path:

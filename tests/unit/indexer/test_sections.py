@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from assembler.model import BorderKind, Section
-from indexer.cut_source import CHUNK_TOKENS, HEADING_SHARE, CutSource, cut_source
+from indexer.cut_source import CutSource, cut_source
 from indexer.read_source import CODE
 from indexer.sources import SourceFile
+from indexer.strategies.structure import CHUNK_TOKENS, HEADING_SHARE
 from tests.fakes import FakeEmbedder
 
 SENTENCE = "One two three four five six seven eight nine. "

@@ -1,0 +1,132 @@
+"""
+Vectors kept on disk between runs, by model and exact input.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from adapters.store import EmbeddingSpec
+from assembler.ports import Vector
+
+BATCH_TEXTS = 256
+
+
+class DocumentEmbedder(Protocol):
+    """
+    Turns documents into vectors and tells how long texts are for the model.
+    """
+
+    @property
+    def spec(self) -> EmbeddingSpec:
+        """
+        Return how texts become vectors.
+        """
+        ...
+
+    def count(self, text: str) -> int:
+        """
+        Return the model's tokens of a document, prefix and special tokens included.
+        """
+        ...
+
+    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        """
+        Return the code point range of each token of a text, special tokens left out.
+        """
+        ...
+
+    def embed_documents(
+        self, texts: Sequence[str], progress: Callable[[int], None] | None = None
+    ) -> list[Vector]:
+        """
+        Return one normalised vector per document, in order.
+        """
+        ...
+
+
+class CachedEmbedder:
+    """
+    Stands for an embedder: what was embedded once, in any run, is read from a file.
+    """
+
+    def __init__(self, embedder: DocumentEmbedder, path: Path) -> None:
+        """
+        Open the file.
+
+        Args:
+            embedder: Embeds what is not in it.
+            path: An SQLite file, made where it is missing.
+        """
+        self._embedder = embedder
+        self._model = embedder.spec.model.sha256 + embedder.spec.prefix
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._store = sqlite3.connect(path)
+        self._store.execute("create table if not exists vectors (key blob primary key, value blob)")
+        self.embedded = 0
+
+    @property
+    def spec(self) -> EmbeddingSpec:
+        """
+        Return how texts become vectors.
+        """
+        return self._embedder.spec
+
+    def count(self, text: str) -> int:
+        """
+        Return the model's tokens of a document, prefix and special tokens included.
+        """
+        return self._embedder.count(text)
+
+    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        """
+        Return the code point range of each token of a text, special tokens left out.
+        """
+        return self._embedder.offsets(text)
+
+    def embed_documents(
+        self, texts: Sequence[str], progress: Callable[[int], None] | None = None
+    ) -> list[Vector]:
+        """
+        Return one normalised vector per document, in order.
+        """
+        keys = [self._key(text) for text in texts]
+        missing = {
+            key: text for key, text in zip(keys, texts, strict=True) if self._stored(key) is None
+        }
+        waiting = list(missing.items())
+        for start in range(0, len(waiting), BATCH_TEXTS):
+            batch = waiting[start : start + BATCH_TEXTS]
+            made = self._embedder.embed_documents([text for _, text in batch], progress)
+            rows = [
+                (key, np.asarray(vector, dtype=np.float32).tobytes())
+                for (key, _), vector in zip(batch, made, strict=True)
+            ]
+            self._store.executemany("insert or replace into vectors values (?, ?)", rows)
+            self._store.commit()
+            self.embedded += len(batch)
+        if progress is not None:
+            progress(len(texts) - len(waiting))
+        found = (self._stored(key) for key in keys)
+        return [tuple(np.frombuffer(one or b"", dtype=np.float32).tolist()) for one in found]
+
+    def close(self) -> None:
+        """
+        Close the file.
+        """
+        self._store.close()
+
+    def _stored(self, key: bytes) -> bytes | None:
+        row = self._store.execute("select value from vectors where key = ?", (key,)).fetchone()
+        value: bytes | None = None if row is None else row[0]
+        return value
+
+    def _key(self, text: str) -> bytes:
+        shape = f"{len(self._model)}:{self._model}{text}"
+        return hashlib.sha256(shape.encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,3 @@
+"""
+From files that are not text to source text: Markdown, or the plain text of pages.
+"""
