@@ -57,7 +57,8 @@ def sentences(draw: st.DrawFn) -> str:
 @st.composite
 def sources(draw: st.DrawFn, number: int = 0) -> Source:
     """
-    Return a source version whose sections partition its text and whose chunks partition those.
+    Return a source version whose sections partition its text and whose chunks cover those, in some
+    sections with overlap.
     """
     shared = draw(st.lists(sentences(), min_size=1, max_size=3))
     layout = draw(
@@ -92,6 +93,8 @@ def sources(draw: st.DrawFn, number: int = 0) -> Source:
         grouped += [cut for cut in cuts[1:-1] if draw(st.booleans())]
         grouped.append(end)
         spans = tuple(Span(a, b) for a, b in itertools.pairwise(grouped))
+        if draw(st.booleans()):
+            spans = overlapping(spans, cuts)
         blocks = ()
         if len(parts) > 2 and draw(st.booleans()):
             lead = Span(start, start + len(parts[0]))
@@ -135,6 +138,18 @@ def sources(draw: st.DrawFn, number: int = 0) -> Source:
             )
         start = end
     return Source("docs", version, text, tuple(sections), tuple(chunks))
+
+
+def overlapping(spans: tuple[Span, ...], cuts: list[int]) -> tuple[Span, ...]:
+    """
+    Return the spans, each reaching to the first cut inside the next.
+    """
+    wider = list(spans)
+    for number, after in enumerate(spans[1:]):
+        inside = [cut for cut in cuts if after.start < cut < after.end]
+        if inside:
+            wider[number] = Span(spans[number].start, min(inside))
+    return tuple(wider)
 
 
 @st.composite

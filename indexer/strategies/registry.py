@@ -89,6 +89,10 @@ _STRUCTURE = Strategy(
 )
 
 
+_LEAVES_TO_STRUCTURE = f"1+structure{_STRUCTURE.version}"
+"""The version of what leaves some texts to `structure`: it changes with that too."""
+
+
 def _with_structure(cut: Callable[[SourceToCut, Values, Values], Cut]) -> Cutting:
     """
     Return a way to cut that leaves what it cannot cut to `structure`.
@@ -117,13 +121,13 @@ STRATEGIES: Mapping[str, Strategy] = {
         "paragraphs; what is too long at lines, sentences, words, letters",
     ),
     "code": Strategy(
-        "1",
+        _LEAVES_TO_STRUCTURE,
         _with_structure(cut_by_syntax),
         _SIZE,
         "functions and classes whole; their signatures and imports are embedded with them",
     ),
     "conversation": Strategy(
-        "1",
+        _LEAVES_TO_STRUCTURE,
         _with_structure(cut_by_turns),
         {**_SIZE, "turns": Setting(0, "most turns of a chunk; 0 for as many as fit")},
         "whole turns, as many together as fit",
@@ -153,7 +157,7 @@ STRATEGIES: Mapping[str, Strategy] = {
         "headed parts, split where they change and joined where they are short",
     ),
     "auto": Strategy(
-        "1",
+        _LEAVES_TO_STRUCTURE,
         _with_structure(cut_automatically),
         _SIZE,
         "code by syntax, conversations by turns, all else by structure",
