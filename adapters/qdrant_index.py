@@ -16,7 +16,7 @@ from adapters.calls import BreakerState, CallObserver
 from adapters.deadline import TimeLeft, seconds_left
 from adapters.head import Head
 from adapters.index_names import is_index_name
-from adapters.ledger import ROW, TOMBSTONE, as_of, source_rows, state_of, tenant_ledger
+from adapters.ledger import ROW, TOMBSTONE, source_rows, state_of, tenant_ledger
 from adapters.payload_keys import KEY
 from adapters.payload_values import Payload
 from adapters.qdrant_connection import QdrantServer, translated
@@ -256,7 +256,7 @@ class QdrantIndex(PointReads):
         """
         view = await self._view(scope.index, scope.tenant, 0.0)
         generation = scope.version.generation
-        if generation not in view.manifests:
+        if generation not in view.manifests or generation in view.retiring:
             return gone
         problem = (
             f"the ledger names generation {generation}, but its collection is missing; restore it "
@@ -281,8 +281,14 @@ class QdrantIndex(PointReads):
         if answer.result:
             return
         rows = await self._read_ledger(scope.index, of_record("row", scope.tenant))
-        bodies = as_of(read_bodies(scope.index, "row", ROW, rows), scope.version.revision)
-        expected = sum(row.chunks for row in bodies if row.to_rev > scope.version.revision)
+        ledger = tenant_ledger(head, read_bodies(scope.index, "row", ROW, rows), ())
+        version = scope.version
+        expected = sum(
+            row.chunks
+            for row in (*ledger.rows, *ledger.earlier)
+            if row.generation == version.generation
+            and row.from_rev <= version.revision < row.to_rev
+        )
         if expected:
             problem = (
                 f"the ledger counts {expected} chunks of index {scope.index!r}, the server holds "

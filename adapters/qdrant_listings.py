@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 from qdrant_client import grpc as wire
 
-from adapters.ledger import REVISION, ROW, as_of, tenant_ledger
+from adapters.ledger import REVISION, ROW, TOMBSTONE, tenant_ledger
 from adapters.payload_values import Payload
-from adapters.qdrant_ledger import index_of_ledger, of_record, of_view, read_bodies, read_view
+from adapters.qdrant_ledger import index_of_ledger, of_part, of_view, read_bodies, read_view
 from adapters.store import IndexListing
 from assembler.errors import IndexUnknown
 
@@ -43,12 +43,11 @@ async def _listing(index: str, tenant: str, read: ReadLedger) -> IndexListing | 
     manifest = view.manifests.get(view.head.generation or "")
     if manifest is None:
         return None
-    rows = read_bodies(index, "row", ROW, await read(index, of_record("row", tenant)))
-    revisions = read_bodies(
-        index, "revision", REVISION, await read(index, of_record("revision", tenant))
+    stored = await read(index, of_part(tenant))
+    ledger = tenant_ledger(
+        view.head,
+        read_bodies(index, "row", ROW, stored),
+        read_bodies(index, "revision", REVISION, stored),
+        read_bodies(index, "tombstone", TOMBSTONE, stored),
     )
-    head = view.head
-    known = [summary for summary in revisions if summary.revision <= head.revision]
-    return IndexListing(
-        index, manifest, tenant_ledger(head, as_of(rows, head.revision), known), tenant
-    )
+    return IndexListing(index, manifest, ledger, tenant)
