@@ -180,7 +180,7 @@ async def test_what_is_as_it_was_written_is_whole(backend: Backend) -> None:
         ({"kind": "section"}, {"text_sha256": "0" * 64}, "not have the hash of its text"),
         ({"kind": "section"}, {"start": "three"}, "a point is damaged"),
         ({"kind": "section"}, {"version": "v9"}, "of no source version of the ledger"),
-        ({"kind": "chunk"}, {"to_rev": 7}, "end at another revision"),
+        ({"kind": "chunk"}, {"active_to_rev": 2}, "end at another revision"),
     ],
 )
 async def test_what_is_not_as_it_was_written_is_named(
