@@ -10,9 +10,11 @@ there; how many is told. The product never cuts so.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import re
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +25,7 @@ import numpy as np
 import tiktoken
 
 from adapters.embedder import OnnxEmbedder
+from adapters.tokenizer_files import install_tokenizers, rank_path
 from assembler.span import Span
 from evaluation.bootstrap import Estimate, mean_of
 from evaluation.chunk_measures import ChunkScores
@@ -43,6 +46,9 @@ MEASURES: Mapping[str, Callable[[ChunkScores], float]] = {
     "precision_omega": lambda one: one.precision_omega,
     "iou": lambda one: one.iou,
 }
+CL100K = "https://openaipublic.blob.core.windows.net/encodings/cl100k_base.tiktoken"
+"""Where tiktoken has the file from, after which its cache names it."""
+
 PUBLISHED = {
     "recursive": (75.7, 6.5, 31.2, 6.5),
     "tokens": (76.6, 4.1, 19.1, 4.1),
@@ -196,6 +202,21 @@ def _placed(document: Document, span: Span) -> Span | None:
     return Span(start, start + len(inner))
 
 
+def cl100k(tokenizers: Path, cache: Path) -> tiktoken.Encoding:
+    """
+    Return the encoding from the rank file that is there; nothing is fetched.
+
+    Args:
+        tokenizers: Folder of the rank files.
+        cache: Where the file is put under the name that tiktoken looks for.
+    """
+    cache.mkdir(parents=True, exist_ok=True)
+    name = hashlib.sha1(CL100K.encode(), usedforsecurity=False).hexdigest()
+    shutil.copy(rank_path(tokenizers, "cl100k_base"), cache / name)
+    os.environ["TIKTOKEN_CACHE_DIR"] = str(cache)
+    return tiktoken.get_encoding("cl100k_base")
+
+
 def main(words: Sequence[str] | None = None) -> None:
     """
     Measure the rows and print them beside what was published.
@@ -207,8 +228,8 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--json", action="store_true", help="JSON lines instead of a table.")
     asked = parser.parse_args(words)
     settings = Settings()
-    os.environ["TIKTOKEN_CACHE_DIR"] = str(settings.tokenizer_dir)
-    encoding = tiktoken.get_encoding("cl100k_base")
+    install_tokenizers(settings.tokenizer_dir)
+    encoding = cl100k(settings.tokenizer_dir, asked.work / "tiktoken")
     embedder = CachedEmbedder(OnnxEmbedder(settings.model_dir), asked.work / "vectors.sqlite")
     question_set = read_set(asked.data / "chroma_chunking")
     splitters = {

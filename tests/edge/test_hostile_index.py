@@ -124,6 +124,7 @@ class Hostile:
         """
         Return what is counted of points, dispositions and notes.
         """
+        self.service.denials.report()  # at once, not within the second
         names = ("denied_points", "dispositions", "candidate_notes")
         return {
             "_".join([name, *sample.labels.values()]): sample.value

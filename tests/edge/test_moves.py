@@ -25,7 +25,7 @@ from adapters.store import IndexStore
 from assembler.errors import IndexUnavailable
 from indexer.index import run_index
 from indexer.request import IndexRequest
-from server.bootstrap import make_store
+from server.backend import make_store
 from server.settings import Settings
 from tests.edge.in_process import Running, reason_of, running_service
 from tests.qdrant_server.server import TestServer

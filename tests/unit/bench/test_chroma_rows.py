@@ -13,14 +13,15 @@ from assembler.span import Span
 from bench import chroma_rows
 from evaluation.bootstrap import Estimate
 from evaluation.question_set import Document, Evidence, Question, QuestionSet
-from server.settings import Settings
 from tests.fakes import FakeEmbedder
 
 
 @pytest.fixture
-def encoding(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> tiktoken.Encoding:
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(settings.tokenizer_dir))
-    return tiktoken.get_encoding("cl100k_base")
+def encoding(
+    tokenizer_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tiktoken.Encoding:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")  # given back as it was
+    return chroma_rows.cl100k(tokenizer_folder, tmp_path / "tiktoken")
 
 
 def test_recursive_leaves_separators_before_what_follows(encoding: tiktoken.Encoding) -> None:
