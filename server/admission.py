@@ -5,12 +5,15 @@ Who may work now, who waits, and who is refused: early, and no tenant at another
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TypeAlias
 
 from assembler.errors import DeadlineExceeded, Overloaded
+
+STANDING_SHARE = 0.1
 
 Place: TypeAlias = "asyncio.Future[None]"
 
@@ -21,7 +24,9 @@ class Admission:
 
     When all places in the lines are taken, a newcomer takes the last place of the longest line if
     that is longer than the newcomer's own, and is refused otherwise. Nobody waits longer than the
-    patience, or than the call's own deadline.
+    patience, or than the call's own deadline. Where no place has been free for longer than the
+    patience, that is no burst but too much load: then a call is refused after a part of it, as by
+    the adaptive queue time limit of Maurer, "Fail at Scale", ACM Queue 13 (8), 2015.
     """
 
     def __init__(self, *, running: int, waiting: int, patience_seconds: float) -> None:
@@ -31,11 +36,13 @@ class Admission:
         Args:
             running: Calls that work at once.
             waiting: Calls that wait, over all tenants.
-            patience_seconds: How long a call waits before it is refused.
+            patience_seconds: How long a call waits before it is refused; a tenth of it while there
+                is too much load.
         """
         self._most_running = running
         self._most_waiting = waiting
         self._patience = patience_seconds
+        self._free_at = math.inf  # until the first call
         self._lines: OrderedDict[str, deque[Place]] = OrderedDict()
         self.running = 0
         self.waiting = 0
@@ -55,6 +62,7 @@ class Admission:
         """
         if self.running < self._most_running and not self.waiting:
             self.running += 1
+            self._free_at = asyncio.get_running_loop().time()
         else:
             await self._turn(tenant, seconds_left)
         try:
@@ -64,17 +72,20 @@ class Admission:
 
     async def _turn(self, tenant: str, seconds_left: float) -> None:
         self._make_room(tenant)
-        place: Place = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        is_standing = loop.time() - self._free_at > self._patience
+        patience = self._patience * (STANDING_SHARE if is_standing else 1.0)
+        place: Place = loop.create_future()
         self._lines.setdefault(tenant, deque()).append(place)
         self.waiting += 1
         try:
-            async with asyncio.timeout(min(self._patience, seconds_left)):
+            async with asyncio.timeout(min(patience, seconds_left)):
                 await place
         except TimeoutError:
             self._leave_line(tenant, place)
-            if seconds_left <= self._patience:
+            if seconds_left <= patience:
                 raise DeadlineExceeded("the deadline passed while the call waited") from None
-            raise self._refusal(f"it waited {self._patience:.3f} s") from None
+            raise self._refusal(f"it waited {patience:.3f} s") from None
         except BaseException:
             self._leave_line(tenant, place)
             raise
@@ -120,6 +131,7 @@ class Admission:
                 place.set_result(None)
                 return
         self.running -= 1
+        self._free_at = asyncio.get_running_loop().time()
 
     def _refusal(self, reason: str) -> Overloaded:
         return Overloaded(

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
+import sys
 from collections.abc import Callable
 
 from prometheus_client import start_http_server
@@ -16,6 +17,10 @@ from server.logs import make_logger
 from server.loop_gaps import watch_loop
 from server.readiness import SERVING
 from server.settings import Settings
+
+SWITCH_SECONDS = 0.0005
+"""How long a thread keeps the interpreter while another waits for it: requests are made of many
+short steps, and at 5 ms, the default, each of them can wait so long."""
 
 
 async def serve(
@@ -38,6 +43,7 @@ async def serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     service = build(settings, logger)
+    sys.setswitchinterval(SWITCH_SECONDS)
     gc.collect()
     gc.freeze()  # models and tokenizers stay; collections need not look at them again and again
     scraped, thread = start_http_server(

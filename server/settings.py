@@ -13,7 +13,7 @@ from pydantic_settings import SettingsConfigDict
 from server.cpus import usable_cpus
 from server.qdrant_settings import QdrantSettings, require_url
 
-INFLIGHT_PER_CPU = 4
+INFLIGHT_PER_CPU = 2
 MOST_THREADS = 4
 GENEROUS_MESSAGE_BYTES = 16 * 1024 * 1024
 
@@ -80,8 +80,8 @@ class Settings(QdrantSettings):
     control group's quota, else the CPUs that the process is bound to."""
 
     embed_threads: int | None = Field(default=None, ge=1)
-    """Threads of a forward pass that runs alone; those beside others take one. Absent: as many as
-    there are CPUs, at most 4."""
+    """Threads of a forward pass that runs alone; those beside others take one. Absent: one beside
+    the embedded engine, which searches meanwhile; else as many as there are CPUs, at most 4."""
 
     reranker: Literal["none", "cross_encoder", "tei", "cohere"] = "none"
     """What `retrieval.rerank` asks: nothing, a sentence-transformers CrossEncoder in this process
@@ -129,13 +129,14 @@ class Settings(QdrantSettings):
     """Refuse requests whose scope names no principals."""
 
     max_inflight: int | None = Field(default=None, ge=1)
-    """Requests in work at once; more wait. Absent: 4 for each CPU."""
+    """Requests in work at once; more wait. Absent: 2 for each CPU."""
 
     max_waiting: int = Field(default=64, ge=0)
     """Requests that wait, in one line per tenant; more are refused with RESOURCE_EXHAUSTED."""
 
-    max_wait_seconds: float = Field(default=0.1, gt=0)
-    """How long a request waits before it is refused with RESOURCE_EXHAUSTED."""
+    max_wait_seconds: float = Field(default=0.5, gt=0)
+    """How long a request waits before it is refused with RESOURCE_EXHAUSTED; a tenth of it once
+    no place has been free for longer than that."""
 
     max_message_bytes: int = Field(default=GENEROUS_MESSAGE_BYTES, ge=4096)
     """Largest message accepted or sent."""
@@ -186,7 +187,8 @@ class Settings(QdrantSettings):
         """
         Return the threads of a forward pass that runs alone.
         """
-        return self.embed_threads or min(self.cpus, MOST_THREADS)
+        shares_cpus = self.qdrant_url is None
+        return self.embed_threads or (1 if shares_cpus else min(self.cpus, MOST_THREADS))
 
     @property
     def inflight_limit(self) -> int:

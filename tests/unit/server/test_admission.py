@@ -133,6 +133,28 @@ async def test_patience_and_deadlines_end_the_waiting() -> None:
     assert some.admission.running == 0
 
 
+async def test_while_no_place_gets_free_a_tenth_of_the_patience_is_enough() -> None:
+    some = calls(patience_seconds=0.2)
+    loop = asyncio.get_running_loop()
+    await some.begin("first")
+    await some.begin("burst")
+    some.admission._free_at -= 0.3  # no place has been free for so long
+    began = loop.time()
+
+    await some.begin("too much")
+    with pytest.raises(Overloaded, match=r"0\.020 s"):
+        await some.tasks["too much"]
+
+    assert loop.time() - began < 0.2
+    assert not some.tasks["burst"].done()
+    await some.end("first")
+    await some.end("burst")
+    await some.begin("next")
+    await some.begin("a burst again")
+    await asyncio.sleep(0.03)
+    assert not some.tasks["a burst again"].done()
+
+
 async def test_one_who_goes_away_leaves_the_line() -> None:
     some = calls()
     await some.begin("first")
