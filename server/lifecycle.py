@@ -74,6 +74,8 @@ async def serve(
             task.cancel()
         logger.info("draining", seconds=settings.drain_seconds)
         await service.health.enter_graceful_shutdown()
+        # A call that arrives in the very moment of the stop is lost: none should be on its way.
+        await asyncio.sleep(settings.drain_delay_seconds)
         await service.server.stop(settings.drain_seconds)
         await service.health_server.stop(0)
         service.denials.report()

@@ -166,6 +166,10 @@ class Settings(QdrantSettings):
     """How long a connection lives before its client is told to connect again, so that new pods
     get their share; calls in flight go on."""
 
+    drain_delay_seconds: float = Field(default=0.0, ge=0)
+    """How long the service goes on as before after it has told health checks that it ends, so that
+    what balances by them sends nothing more: longer than their interval."""
+
     drain_seconds: float = Field(default=10.0, ge=0)
     """How long calls in flight may go on after a stop signal."""
 

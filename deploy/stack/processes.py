@@ -103,6 +103,7 @@ class Processes:
             "HEALTH_PORT": health,
             "METRICS_PORT": ports[f"METRICS_{number}"],
             "LOG_LEVEL": "WARNING",
+            "DRAIN_DELAY_SECONDS": 2.5,  # Envoy asks every second
         }
         with (self._work / f"replica-{number}.log").open("ab") as out:
             self._running[f"replica-{number}"] = subprocess.Popen(

@@ -116,7 +116,8 @@ def _references(
 def _ends(pod: Manifest, container: Manifest, config: dict[str, Manifest]) -> Iterator[str]:
     sleep = container["lifecycle"]["preStop"]["sleep"]["seconds"]
     values = [data for data in config.values() if "CONTEXT_ASSEMBLER_DRAIN_SECONDS" in data]
-    drain = max((float(one["CONTEXT_ASSEMBLER_DRAIN_SECONDS"]) for one in values), default=0.0)
+    names = ("CONTEXT_ASSEMBLER_DRAIN_DELAY_SECONDS", "CONTEXT_ASSEMBLER_DRAIN_SECONDS")
+    drain = max((sum(float(one[name]) for name in names) for one in values), default=0.0)
     if pod["spec"]["terminationGracePeriodSeconds"] <= sleep + drain:
         yield "the grace period is not longer than sleep and drain"
 

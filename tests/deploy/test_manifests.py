@@ -121,9 +121,13 @@ def test_the_settings_accept_the_variables(overlay: str, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_the_grace_period_is_longer_than_sleep_and_drain(overlay: str) -> None:
     sleep = container()["lifecycle"]["preStop"]["sleep"]["seconds"]
-    drain = float(literals(overlay)["CONTEXT_ASSEMBLER_DRAIN_SECONDS"])
+    given = literals(overlay)
+    delay = float(given["CONTEXT_ASSEMBLER_DRAIN_DELAY_SECONDS"])
+    drain = float(given["CONTEXT_ASSEMBLER_DRAIN_SECONDS"])
+    grace = deployment()["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
 
-    assert deployment()["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] > sleep + drain
+    assert grace > sleep + delay + drain
+    assert delay > container()["readinessProbe"]["periodSeconds"]
 
 
 def test_the_container_and_the_job_run_commands_that_there_are() -> None:

@@ -140,3 +140,19 @@ async def test_calls_in_flight_are_answered_while_the_service_drains(running: Ru
 
     assert "Fines are never paid" in reply.context.context
     await running.task
+
+
+async def test_while_health_checks_hear_of_the_end_new_calls_are_answered(
+    settings: Settings, handbook: Summary
+) -> None:
+    assert handbook.is_published
+    async with running_service(settings, drain_delay_seconds=1.0) as one:
+        assert (await one.stub.AssembleContext(asking())).context.context
+        one.stop.set()
+        health = health_pb2_grpc.HealthStub(one.channel)
+        asked = health_pb2.HealthCheckRequest(service=READINESS)
+        while (await health.Check(asked)).status == health_pb2.HealthCheckResponse.SERVING:
+            await asyncio.sleep(0.01)
+
+        assert (await one.stub.AssembleContext(asking())).context.context
+        await one.task
