@@ -198,6 +198,17 @@ def tenant_ledger(
     )
 
 
+def chunks_at(ledger: TenantLedger, version: IndexVersion) -> int:
+    """
+    Return how many chunks a version has by the ledger.
+    """
+    return sum(
+        row.chunks
+        for row in (*ledger.rows, *ledger.earlier)
+        if row.generation == version.generation and row.from_rev <= version.revision < row.to_rev
+    )
+
+
 def moved(
     before: TenantLedger,
     generation: str,

@@ -16,7 +16,7 @@ from adapters.calls import BreakerState, CallObserver
 from adapters.deadline import TimeLeft, seconds_left
 from adapters.head import Head
 from adapters.index_names import is_index_name
-from adapters.ledger import ROW, TOMBSTONE, source_rows, state_of, tenant_ledger
+from adapters.ledger import ROW, TOMBSTONE, chunks_at, source_rows, state_of, tenant_ledger
 from adapters.payload_keys import KEY
 from adapters.payload_values import Payload
 from adapters.qdrant_connection import QdrantServer, translated
@@ -282,13 +282,7 @@ class QdrantIndex(PointReads):
             return
         rows = await self._read_ledger(scope.index, of_record("row", scope.tenant))
         ledger = tenant_ledger(head, read_bodies(scope.index, "row", ROW, rows), ())
-        version = scope.version
-        expected = sum(
-            row.chunks
-            for row in (*ledger.rows, *ledger.earlier)
-            if row.generation == version.generation
-            and row.from_rev <= version.revision < row.to_rev
-        )
+        expected = chunks_at(ledger, scope.version)
         if expected:
             problem = (
                 f"the ledger counts {expected} chunks of index {scope.index!r}, the server holds "
