@@ -56,7 +56,6 @@ async def running(settings: Settings, handbook: Summary) -> AsyncIterator[Runnin
             **ports,
             "host": "127.0.0.1",
             "max_message_bytes": MESSAGE_BYTES,
-            "max_wait_seconds": 30.0,
             "log_level": "ERROR",
         }
     )
