@@ -17,7 +17,7 @@ $(VENV)/.installed: pyproject.toml protos/build_stubs.py $(wildcard protos/conte
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet '$(TORCH)' $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX))
-	$(BIN)/python -m pip install --quiet --editable '.[models,code,formats]' --group dev
+	$(BIN)/python -m pip install --quiet --editable '.[models,code,formats,traces]' --group dev
 	touch $@
 
 demo: install

@@ -37,7 +37,7 @@ from assembler.report import AssembledContext, Degradation, Disposition, Stage
 from assembler.request import AssembleRequest, ExpansionMode, PackRequest
 from assembler.rerank import check_rerank, is_wanted, kept
 from assembler.rules import Rules, share_of
-from assembler.stages import Stages, TimeLeft, no_deadline
+from assembler.stages import StageObserver, Stages, TimeLeft, no_deadline, unobserved
 from assembler.widen import Widened, widened
 
 GROWTH_SECONDS = 0.05
@@ -60,6 +60,7 @@ class ContextAssembler:
         clock: Clock,
         reranker: Reranker | None = None,
         more_embedders: Sequence[Embedder] = (),
+        observe: StageObserver = unobserved,
     ) -> None:
         """
         Name the parts.
@@ -73,12 +74,14 @@ class ContextAssembler:
             clock: For the durations of stages.
             reranker: Scores candidates again.
             more_embedders: Models of further indexes and generations.
+            observe: Told of every stage when it ends.
         """
         embedders = (*((embedder,) if embedder else ()), *more_embedders)
         self._reads = Reads(catalog, index)
         self._look = Look(self._reads, embedders, reranker, profiles)
         self._counters = counters
         self._clock = clock
+        self._observe = observe
 
     async def assemble(
         self, request: AssembleRequest, time_left: TimeLeft = no_deadline
@@ -92,7 +95,7 @@ class ContextAssembler:
         Raises:
             ContextAssemblerError: See `assembler/errors.py`; nothing found is not an error.
         """
-        stages = Stages(self._clock, time_left)
+        stages = Stages(self._clock, time_left, self._observe)
         counter = self._counters.get(request.budget.tokenizer)
         meter = await off_loop(measure, request.budget, counter)
         check_rerank(request, is_there=self._look.has_reranker)
@@ -145,7 +148,7 @@ class ContextAssembler:
         Raises:
             InvalidRequest: Two passages disagree, or a range is not as long as its text.
         """
-        stages = Stages(self._clock)
+        stages = Stages(self._clock, observe=self._observe)
         counter = self._counters.get(request.budget.tokenizer)
         meter = await off_loop(measure, request.budget, counter)
         with stages.timed(Stage.PACK):

@@ -14,6 +14,9 @@ from assembler.report import Stage, StageTime
 TimeLeft: TypeAlias = Callable[[], float | None]
 """Returns the seconds until the caller's deadline; None where there is none."""
 
+StageObserver: TypeAlias = Callable[[Stage, float, float], None]
+"""Is told of a stage when it ends: when it began and ended, by the clock."""
+
 
 def no_deadline() -> None:
     """
@@ -22,14 +25,26 @@ def no_deadline() -> None:
     return
 
 
+def unobserved(stage: Stage, start: float, end: float) -> None:
+    """
+    Do nothing.
+    """
+
+
 class Stages:
     """
     Adds up the time of stages; a stage may run more than once, and beside another one.
     """
 
-    def __init__(self, clock: Clock, time_left: TimeLeft = no_deadline) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        time_left: TimeLeft = no_deadline,
+        observe: StageObserver = unobserved,
+    ) -> None:
         self._clock = clock
         self._time_left = time_left
+        self._observe = observe
         self._seconds: dict[Stage, float] = {}
 
     @contextmanager
@@ -41,7 +56,9 @@ class Stages:
         try:
             yield
         finally:
-            self._seconds[stage] = self._seconds.get(stage, 0.0) + self._clock() - start
+            end = self._clock()
+            self._seconds[stage] = self._seconds.get(stage, 0.0) + end - start
+            self._observe(stage, start, end)
 
     def has_time_for(self, seconds: float) -> bool:
         """

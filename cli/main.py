@@ -33,6 +33,7 @@ from server.lifecycle import serve as run_server
 from server.profiles import ProfilesInvalid
 from server.settings import Settings
 from server.tls import TlsInvalid
+from server.traces import TracesUnavailable
 
 FAILURES = (
     CallersInvalid,
@@ -42,6 +43,7 @@ FAILURES = (
     ProfilesInvalid,
     QuestionSetInvalid,
     TlsInvalid,
+    TracesUnavailable,
 )
 
 app = typer.Typer(

@@ -40,6 +40,7 @@ from server.readiness import Readiness
 from server.service import ContextAssemblerService, Parts
 from server.settings import Settings
 from server.tls import TlsFiles, server_credentials
+from server.traces import Traces, make_traces
 
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
@@ -71,6 +72,7 @@ class Service:
     access: Access
     denials: Denials
     backend: Backend
+    traces: Traces
 
 
 def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
@@ -82,8 +84,10 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         ProfilesInvalid: The file of profiles is not what it has to be.
         CallersInvalid: The file of callers is not.
         TlsInvalid: A TLS file cannot be used.
+        TracesUnavailable: Traces are switched on, and their library is not installed.
         OSError: A port cannot be bound.
     """
+    traces = make_traces(settings)
     disable_created_metrics()  # type: ignore[no-untyped-call] # the library leaves it untyped
     counters = RememberedTokenizers(TokenizerFolder(settings.tokenizer_dir))
     first = make_embedder(settings)
@@ -115,6 +119,7 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
             clock=time.perf_counter,
             reranker=make_reranker(settings),
             more_embedders=more,
+            observe=traces.stage,
         ),
         catalog=backend.index,
         index=backend.index,
@@ -134,6 +139,7 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         access=access,
         admission=admission,
         metrics=metrics,
+        traces=traces,
         logger=logger,
     )
     server = grpc.aio.server(interceptors=[interceptor], options=_options(settings))
@@ -154,6 +160,7 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         access=access,
         denials=Denials(backend.index.denied_in, metrics, logger),
         backend=backend,
+        traces=traces,
     )
 
 

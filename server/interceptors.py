@@ -23,6 +23,7 @@ from server.admission import Admission
 from server.metrics import Metrics
 from server.settings import Settings
 from server.status import status_of
+from server.traces import CallSpan, Traces
 
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
@@ -50,12 +51,14 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         access: Access,
         admission: Admission,
         metrics: Metrics,
+        traces: Traces,
         logger: FilteringBoundLogger,
     ) -> None:
         self._settings = settings
         self._access = access
         self._admission = admission
         self._metrics = metrics
+        self._traces = traces
         self._logger = logger
 
     async def intercept_service(
@@ -73,18 +76,19 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         service, method = name.lstrip("/").split("/", 1)
 
         async def answer(raw: bytes, context: Call) -> Any:
-            return await self._answer(handler, raw, context, service, method)
+            TRACEPARENT.set(_traceparent(context))
+            with self._traces.call(service, method) as span:
+                return await self._answer(handler, raw, context, service, method, span)
 
         return grpc.unary_unary_rpc_method_handler(
             answer, request_deserializer=None, response_serializer=handler.response_serializer
         )
 
     async def _answer(
-        self, handler: Any, raw: bytes, context: Call, service: str, method: str
+        self, handler: Any, raw: bytes, context: Call, service: str, method: str, span: CallSpan
     ) -> Any:
         started = time.perf_counter()
         request_id = _request_id(context)
-        TRACEPARENT.set(_traceparent(context))
         labels = ("unary", service, method)
         self._metrics.started.labels(*labels).inc()
         code = grpc.StatusCode.OK
@@ -94,7 +98,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             known = self._access.caller_of(context.invocation_metadata(), context.auth_context())
             CALLER.set(known)
             caller = known.name
-            reply = await self._admitted(handler, raw, context)
+            reply = await self._admitted(handler, raw, context, request_id)
             context.set_trailing_metadata(((REQUEST_ID, request_id),))
         except asyncio.CancelledError:
             code = grpc.StatusCode.CANCELLED
@@ -111,12 +115,13 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             seconds = time.perf_counter() - started
             self._metrics.handled.labels(*labels, code.name).inc()
             self._metrics.handling.labels(*labels).observe(seconds)
+            span.ended(code)
             self._log(method, request_id, caller, code, seconds, error)
         trailers = ((STATUS_DETAILS, status.SerializeToString()), (REQUEST_ID, request_id))
         await context.abort(code, status.message, trailers)
         return None
 
-    async def _admitted(self, handler: Any, raw: bytes, context: Call) -> Any:
+    async def _admitted(self, handler: Any, raw: bytes, context: Call, request_id: str) -> Any:
         left = context.time_remaining()
         deadline = self._settings.default_deadline_seconds if left is None else left
         if deadline <= 0:
@@ -124,6 +129,9 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             raise DeadlineExceeded("the deadline had passed on arrival")
         DEADLINE.set(time.monotonic() + deadline)
         request = _decoded(handler, raw)
+        if self._settings.log_texts and getattr(request, "queries", ()):
+            texts = [query.text for query in request.queries]
+            self._logger.info("call asks", request_id=request_id, queries=texts)
         arrived, is_placed = time.perf_counter(), False
         try:
             async with (

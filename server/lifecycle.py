@@ -80,6 +80,7 @@ async def serve(
         await service.health_server.stop(0)
         service.denials.report()
         await service.backend.close()
+        await asyncio.to_thread(service.traces.close)
         scraped.shutdown()
         scraped.server_close()
         thread.join()

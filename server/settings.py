@@ -173,6 +173,11 @@ class Settings(QdrantSettings):
     drain_seconds: float = Field(default=10.0, ge=0)
     """How long calls in flight may go on after a stop signal."""
 
+    traces: Literal["none", "otlp"] = "none"
+    """Send an OpenTelemetry span per call and stage; needs the extra `traces`. Where to, and how
+    many, say the library's own variables, such as OTEL_EXPORTER_OTLP_ENDPOINT and
+    OTEL_TRACES_SAMPLER."""
+
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """Least level that is logged."""
 

@@ -9,141 +9,58 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import math
 import random
 import sys
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from contextassembler.client import ContextAssemblerClient
 from contextassembler.v1 import context_assembler_service_pb2 as service_pb
 from contextassembler.v1 import context_pb2 as pb
 
+from tests.reply_checks import Checker, Tally, Texts
+
 TOKENIZERS = ("o200k_base", "cl100k_base", "hf:deepseek")
-REPEAT_EVERY = 5
+DEADLINES = (0.001, 5.0)
+"""Seconds: the shortest and the longest of callers in a hurry."""
 
 
-@dataclass
-class Tally:
+def many_clients(
+    address: str,
+    clients: int,
+    requests: int,
+    made: Callable[[int], Iterator[service_pb.AssembleContextRequest]],
+    principals: Sequence[str] = (),
+) -> Tally:
     """
-    What was seen; every count but `requests`, `empty` and `tokens` has to be 0.
+    Let clients with connections of their own ask at once, with deadlines of any length, and return
+    what they saw.
+
+    Args:
+        address: Of the service.
+        clients: How many.
+        requests: Of all of them together, rounded down to whole turns.
+        made: The requests of the client with this number.
+        principals: Who they are.
     """
+    texts: Texts = {}
 
-    requests: int = 0
-    empty: int = 0
-    tokens: int = 0
-    over_budget: int = 0
-    miscounted: int = 0
-    slice_mismatches: int = 0
-    repeated_characters: int = 0
-    repeated_texts: int = 0
-    unaccounted_candidates: int = 0
-    differing_repeats: int = 0
-    examples: list[str] = field(default_factory=list)
+    def ask(number: int) -> Tally:
+        draw = random.Random(number)
+        shortest, longest = map(math.log, DEADLINES)
+        with ContextAssemblerClient(address, timeout_seconds=60) as client:
+            checker = Checker(client, principals, texts)
+            for request in itertools.islice(made(number), requests // clients):
+                checker.ask_in_time(request, math.exp(draw.uniform(shortest, longest)))
+        return checker.tally
 
-    @property
-    def violations(self) -> int:
-        return (
-            self.over_budget
-            + self.miscounted
-            + self.slice_mismatches
-            + self.repeated_characters
-            + self.repeated_texts
-            + self.unaccounted_candidates
-            + self.differing_repeats
-        )
-
-
-class Checker:
-    """
-    Checks replies by what the service's other methods say.
-    """
-
-    def __init__(self, client: ContextAssemblerClient, principals: Sequence[str] = ()) -> None:
-        self._client = client
-        self._principals = pb.Principals(values=principals) if principals else None
-        self._texts: dict[tuple[str, str, str, str], str] = {}
-        self.tally = Tally()
-
-    def ask(self, request: service_pb.AssembleContextRequest) -> pb.AssembledContext:
-        """
-        Ask, check the reply, and now and then ask the same again.
-        """
-        reply = self._client.assemble_context(request, timeout_seconds=60)
-        tally = self.tally
-        tally.requests += 1
-        tally.tokens += reply.budget.context_tokens
-        tally.empty += not reply.context
-        before = tally.violations
-        self._count(request, reply)
-        self._spans(request, reply)
-        self._account(reply)
-        if tally.requests % REPEAT_EVERY == 0:
-            again = self._client.assemble_context(request, timeout_seconds=60)
-            tally.differing_repeats += again.context != reply.context
-        if tally.violations > before:
-            tally.examples.append(str(request))
-        return reply
-
-    def _count(
-        self, request: service_pb.AssembleContextRequest, reply: pb.AssembledContext
-    ) -> None:
-        counted = self._client.count_tokens(
-            service_pb.CountTokensRequest(tokenizer=request.budget.tokenizer, texts=[reply.context])
-        ).text_tokens[0]
-        self.tally.over_budget += counted > request.budget.context_tokens
-        self.tally.miscounted += counted != reply.budget.context_tokens
-
-    def _spans(
-        self, request: service_pb.AssembleContextRequest, reply: pb.AssembledContext
-    ) -> None:
-        ranges: dict[tuple[str, str, str], list[tuple[int, int]]] = {}
-        shown: dict[str, set[tuple[str, str]]] = {}
-        for passage in reply.passages:
-            for position, source in enumerate(passage.sources):
-                index = request.targets[source.target].index
-                text = self._text(index, source)
-                for span in source.spans:
-                    here = reply.context[span.context.start : span.context.end]
-                    there = text[span.source.start : span.source.end]
-                    self.tally.slice_mismatches += here != there or not here
-                    if position == 0:
-                        key = (index, source.source_id, source.version)
-                        ranges.setdefault(key, []).append((span.source.start, span.source.end))
-                        shown.setdefault(here, set()).add((source.source_id, source.version))
-        for spans in ranges.values():
-            spans.sort()
-            for (_, end), (start, _) in itertools.pairwise(spans):
-                self.tally.repeated_characters += max(end - start, 0)
-        self.tally.repeated_texts += sum(len(versions) > 1 for versions in shown.values())
-
-    def _account(self, reply: pb.AssembledContext) -> None:
-        account = reply.dispositions
-        counts = Counter(one.disposition for one in account.list)
-        keys = {one.chunk_key for one in account.list}
-        is_sound = (
-            len(account.list) == account.candidates == len(keys)
-            and sum(one.count for one in account.counts) == account.candidates
-            and all(counts[one.disposition] == one.count for one in account.counts)
-            and pb.DISPOSITION_UNSPECIFIED not in counts
-            and counts[pb.DISPOSITION_PACKED] == len(reply.passages)
-        )
-        self.tally.unaccounted_candidates += not is_sound
-
-    def _text(self, index: str, source: pb.CitedSource) -> str:
-        key = (index, source.source_id, source.version, source.content_sha256)
-        if key not in self._texts:
-            self._texts[key] = self._client.source_text(
-                service_pb.GetSourceTextRequest(
-                    index=index,
-                    scope=pb.Scope(principals=self._principals),
-                    source_id=source.source_id,
-                    version=source.version,
-                    content_sha256=source.content_sha256,
-                )
-            )
-        return self._texts[key]
+    total = Tally()
+    with ThreadPoolExecutor(clients) as threads:
+        for tally in threads.map(ask, range(clients)):
+            total.add(tally)
+    return total
 
 
 def random_requests(
@@ -212,23 +129,33 @@ def main() -> None:
     parser.add_argument("--questions", action="append", type=Path, required=True)
     parser.add_argument("--requests", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--clients", type=int, default=1, help="more than 1: in a hurry")
     options = parser.parse_args()
     questions = [
         json.loads(line)["question"]
         for path in options.questions
         for line in path.read_text(encoding="utf-8").splitlines()
     ]
-    with ContextAssemblerClient(options.address, timeout_seconds=60) as client:
-        checker = Checker(client)
-        asked = random_requests(options.index, questions, options.seed)
-        for _ in range(options.requests):
-            checker.ask(next(asked))
-    for name, value in vars(checker.tally).items():
+    if options.clients > 1:
+        tally = many_clients(
+            options.address,
+            options.clients,
+            options.requests,
+            lambda number: random_requests(options.index, questions, options.seed + number),
+        )
+    else:
+        with ContextAssemblerClient(options.address, timeout_seconds=60) as client:
+            checker = Checker(client)
+            asked = random_requests(options.index, questions, options.seed)
+            for _ in range(options.requests):
+                checker.ask(next(asked))
+        tally = checker.tally
+    for name, value in vars(tally).items():
         if name != "examples":
             sys.stdout.write(f"{name}: {value}\n")
-    for example in checker.tally.examples[:3]:
+    for example in tally.examples[:3]:
         sys.stdout.write(f"---\n{example}\n")
-    sys.exit(checker.tally.violations > 0)
+    sys.exit(tally.violations > 0)
 
 
 if __name__ == "__main__":

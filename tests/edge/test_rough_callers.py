@@ -7,23 +7,35 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
+import socket
+import time
 import urllib.request
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 import grpc
 import pytest
+from contextassembler.client import ContextAssemblerClient
 from contextassembler.v1 import context_assembler_service_pb2 as service_pb
 from contextassembler.v1 import context_pb2 as pb
 from contextassembler.v1.context_assembler_service_pb2_grpc import ContextAssemblerServiceStub
 
+from bench.served import serving
 from indexer.request import Summary
 from server.bootstrap import Service
 from server.lifecycle import serve
 from server.settings import Settings
 
 MESSAGE_BYTES = 200_000
-CONNECTIONS = 300
+CONNECTIONS = 10_000
+SPARE_FILES = 500
+"""For all else that the two processes have open."""
+
+PATIENCE_SECONDS = 120.0
+"""Far beyond what is needed."""
+
+MOST_MB = 400
+"""That so many idle connections may cost; a connection has about 14 kB."""
 
 
 @dataclass
@@ -120,16 +132,40 @@ async def test_garbage_on_the_port_hurts_no_one(running: Running) -> None:
     assert await answers(running)
 
 
-async def test_idle_connections_keep_no_one_out(running: Running) -> None:
+def test_idle_connections_keep_no_one_out(settings: Settings, handbook: Summary) -> None:
+    assert handbook.is_published
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    idle = [
-        await asyncio.open_connection("127.0.0.1", running.port)
-        for _ in range(min(CONNECTIONS, most // 4))
-    ]
+    wanted = min(CONNECTIONS, most - SPARE_FILES)
+    with serving(settings.data_dir) as served:
+        host, port = served.address.split(":")
+        resident = served.resident_mb
+        idle = [socket.create_connection((host, int(port))) for _ in range(wanted)]
 
-    assert await answers(running)
-    for _, writer in idle:
-        writer.close()
+        wait_until(lambda: served.process.num_fds() >= wanted)
+        assert is_answered(served.address)
+        for connection in idle:
+            connection.close()
+        wait_until(lambda: served.process.num_fds() < SPARE_FILES)
+        assert is_answered(served.address)
+        assert served.resident_mb < resident + MOST_MB
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """
+    Wait for what has to come.
+    """
+    until = time.monotonic() + PATIENCE_SECONDS
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def is_answered(address: str) -> bool:
+    """
+    Return whether a new caller gets a context.
+    """
+    with ContextAssemblerClient(address, timeout_seconds=60) as client:
+        return bool(client.assemble_context(asking()).context)
 
 
 async def test_a_message_over_the_limit_is_refused_and_the_next_one_answered(
