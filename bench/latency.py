@@ -22,6 +22,8 @@ from adapters.tokenizer_files import install_tokenizers
 from assembler.errors import ContextAssemblerError
 from bench.corpus import Corpus, corpus
 from bench.floor import Floor, floor_of
+from bench.latency_peer import peer_seconds
+from bench.peers.libraries import PeerMissing
 from bench.quality.picture import PictureImpossible, check_drawing
 from bench.served import Answer, Caller, Served, serving
 from bench.stage_picture import draw_stages
@@ -37,6 +39,9 @@ def latency(
     chunks: Annotated[int, typer.Option(min=1, help="Chunks of the index.")] = 30_000,
     budget: Annotated[int, typer.Option(min=1, help="Tokens of the context.")] = 4096,
     requests: Annotated[int, typer.Option(min=1, help="Questions, each asked once.")] = 300,
+    has_peers: Annotated[  # noqa: FBT002 - typer's way to a flag
+        bool, typer.Option("--peers", help="LangChain on the same engine and model too.")
+    ] = False,
     out: Annotated[Path | None, typer.Option("--json", help="Where the figures go.")] = None,
     picture: Annotated[Path | None, typer.Option(help="Where stages are drawn, .png.")] = None,
     work: Annotated[Path, typer.Option(help="Keeps indexes.")] = Path("var/bench"),
@@ -76,6 +81,12 @@ def latency(
         )
     )
     figures.update(_figures(answers, floor, cpu))
+    if has_peers:
+        beside = statistics.median(
+            peer_seconds(made, questions[WARM_UP:], model_dir=settings.model_dir)
+        )
+        figures["peer_p50_ms"] = MILLI * beside
+        figures["p50_over_peer"] = figures["p50_ms"] / figures["peer_p50_ms"]
     _show(console, figures)
     if out is not None:
         out.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
@@ -156,7 +167,14 @@ def main() -> None:
     app.command()(latency)
     try:
         app()
-    except (ContextAssemblerError, OSError, PictureImpossible, RuntimeError, ValueError) as error:
+    except (
+        ContextAssemblerError,
+        OSError,
+        PeerMissing,
+        PictureImpossible,
+        RuntimeError,
+        ValueError,
+    ) as error:
         Console(stderr=True, highlight=False).print("[bold red]error[/]:", str(error))
         sys.exit(2)
 

@@ -129,7 +129,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
             raise DeadlineExceeded("the deadline had passed on arrival")
         DEADLINE.set(time.monotonic() + deadline)
         request = _decoded(handler, raw)
-        if self._settings.log_texts and getattr(request, "queries", ()):
+        if self._settings.log_texts and getattr(request, "queries", []):
             texts = [query.text for query in request.queries]
             self._logger.info("call asks", request_id=request_id, queries=texts)
         arrived, is_placed = time.perf_counter(), False
