@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -27,6 +28,7 @@ from adapters.model_export import export_model
 from adapters.model_files import DESCRIPTION
 from assembler.errors import InvalidRequest
 from assembler.model import FieldType
+from cli.chat import chat_of
 from cli.options import AsJson, TenantName, show_json
 from cli.strategies import settings_of
 from indexer.index import run_index
@@ -160,7 +162,13 @@ def index_paths(
     profiles = tuple(read_profiles(settings.profiles_file))
     with progress_bars(console) as show:
         return run_index(
-            request, store, embedder, show, profiles=profiles, is_published=is_published
+            request,
+            store,
+            embedder,
+            show,
+            profiles=profiles,
+            is_published=is_published,
+            chat=chat_of(settings),
         )
 
 
@@ -209,15 +217,17 @@ def show_summary(console: Console, summary: Summary) -> None:
     Print what a run did, and every file that it could not read.
     """
     for one in summary.unreadable:
-        console.print(f"[yellow]not read[/] {one}", markup=True, highlight=False)
+        console.print(f"[yellow]not read[/] {escape(str(one))}", markup=True, highlight=False)
     for warning in summary.warnings[:SHOWN_WARNINGS]:
-        console.print(f"[yellow]warning[/] {warning}", highlight=False)
+        console.print(f"[yellow]warning[/] {escape(warning)}", highlight=False)
     if len(summary.warnings) > SHOWN_WARNINGS:
         console.print(
             f"[yellow]warning[/] the same of {len(summary.warnings) - SHOWN_WARNINGS} more"
         )
     for reason, count in sorted(summary.reasons.items()):
         console.print(f"{count} documents cut by {reason}", highlight=False)
+    for what, count in sorted(summary.counts.items()):
+        console.print(f"{count} {what}", highlight=False)
     if not (summary.is_published or summary.is_built):
         console.print(f"nothing changed; index version {summary.index_version or 'none'}")
         return

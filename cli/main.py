@@ -12,6 +12,7 @@ from contextassembler.client import ContextAssemblerCallError
 from pydantic import ValidationError
 from rich.console import Console
 
+from adapters.chat import ChatUnavailable
 from assembler.errors import ContextAssemblerError
 from cli import (
     ask,
@@ -35,6 +36,7 @@ from server.settings import Settings
 from server.tls import TlsInvalid
 
 FAILURES = (
+    ChatUnavailable,
     CallersInvalid,
     ContextAssemblerError,
     ContextAssemblerCallError,

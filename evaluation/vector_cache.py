@@ -50,6 +50,14 @@ class DocumentEmbedder(Protocol):
         """
         ...
 
+    def embed_spans(
+        self, text: str, spans: Sequence[tuple[int, int]], overlap: int
+    ) -> list[Vector]:
+        """
+        Return one normalised vector per range of a text, each of its tokens' vectors in the whole.
+        """
+        ...
+
 
 class CachedEmbedder:
     """
@@ -115,6 +123,17 @@ class CachedEmbedder:
             progress(len(texts) - len(waiting))
         found = (self._stored(key) for key in keys)
         return [tuple(np.frombuffer(one or b"", dtype=np.float32).tolist()) for one in found]
+
+    def embed_spans(
+        self, text: str, spans: Sequence[tuple[int, int]], overlap: int
+    ) -> list[Vector]:
+        """
+        Return one normalised vector per range of a text, each of its tokens' vectors in the whole.
+
+        They are not kept: one pass makes all of them.
+        """
+        self.embedded += len(spans)
+        return self._embedder.embed_spans(text, spans, overlap)
 
     def close(self) -> None:
         """

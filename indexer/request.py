@@ -65,6 +65,7 @@ class Summary:
         embedded: Chunks that were embedded.
         reused: Chunks whose vector was there already.
         reasons: Why documents were cut as they were, where the strategy depends on them.
+        counts: What a model that writes did, and what of it was refused.
     """
 
     index_version: str = ""
@@ -83,3 +84,4 @@ class Summary:
     unreadable: list[Unreadable] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
