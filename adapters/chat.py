@@ -38,11 +38,13 @@ class Asked:
     Attributes:
         key: Names what is asked: the kind and version of the prompt, the document's hash, the
             span. An answer is kept by model and key.
+        source_id: What it is about: its answers go when the source is purged.
         system: Says what to do.
         prompt: Says with what.
     """
 
     key: str
+    source_id: str
     system: str
     prompt: str
 
@@ -117,7 +119,7 @@ class ChatEndpoint:
             if self._leaves_out:
                 return None
             raise
-        self._answers.keep(key, said)
+        self._answers.keep(key, asked.source_id, said)
         return said
 
     def _said(self, body: dict[str, object]) -> str:

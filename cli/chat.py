@@ -32,3 +32,13 @@ def chat_of(settings: Settings, *, asks: bool = True) -> ChatModel | None:
         at_once=settings.chat_at_once,
         leaves_out=settings.chat_failures == "leave_out",
     )
+
+
+def forget_answers(settings: Settings, source_id: str) -> None:
+    """
+    Remove what was answered about a source, in whatever index it is.
+    """
+    if settings.chat_answers_file.exists():
+        answers = KeptAnswers(settings.chat_answers_file)
+        answers.forget(source_id)
+        answers.close()

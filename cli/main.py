@@ -23,6 +23,7 @@ from cli import (
     keys,
     look,
     model,
+    questions,
     steps,
     strategies,
     tune,
@@ -63,6 +64,7 @@ indexes.app.command("publish")(steps.publish)
 app.add_typer(indexes.app, name="indexes")
 app.add_typer(keys.app, name="keys")
 app.add_typer(model.app, name="model")
+app.add_typer(questions.app, name="questions")
 app.command("ask")(ask.ask)
 app.command("source")(look.source)
 app.command("tokenizers")(look.tokenizers)

@@ -109,7 +109,9 @@ def cut_source(
     """
     content_sha256 = sha256_of(text)
     version = file.version or content_sha256[:12]
-    source = SourceToCut(text, _name_of(file), file.media_type, language, embedder, chat)
+    source = SourceToCut(
+        text, _name_of(file), file.media_type, language, embedder, chat, file.source_id
+    )
     cut = strategy_of(chunker).cut(source, chunker.settings)
     if CONTEXT in chunker.settings:
         cut = with_sentences(source, cut, str(chunker.settings[CONTEXT]))

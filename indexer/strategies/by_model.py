@@ -73,6 +73,7 @@ def cut_by_model(source: SourceToCut, values: Values) -> Cut:
 def _asked(source: SourceToCut, span: Span, size: int) -> Asked:
     return Asked(
         key=f"borders/{PROMPT_VERSION}/{source.content_sha256}/{span.start}-{span.end}/{size}",
+        source_id=source.source_id,
         system=SYSTEM,
         prompt=f"A passage has at most {size} tokens.\n<text>\n{span.slice(source.text)}\n</text>",
     )

@@ -57,6 +57,7 @@ def _asked(source: SourceToCut, span: Span) -> Asked:
     around = Span(max(span.start - AROUND_CHARS, 0), min(span.end + AROUND_CHARS, len(source.text)))
     return Asked(
         key=f"context/{PROMPT_VERSION}/{source.content_sha256}/{span.start}-{span.end}",
+        source_id=source.source_id,
         system=SYSTEM,
         prompt=f"<document>\n{around.slice(source.text)}\n</document>\n"
         f"<passage>\n{span.slice(source.text)}\n</passage>",

@@ -34,6 +34,7 @@ class SourceToCut:
     Attributes:
         name: Source id or file name: its suffix tells the language of code.
         language: BCP 47 tag; "" for unknown.
+        source_id: For what is kept about the source; "" where nothing is.
         chat: Is asked where settings name a model that writes; None where there is none.
     """
 
@@ -43,6 +44,7 @@ class SourceToCut:
     language: str
     embedder: DocumentEmbedder
     chat: ChatModel | None = None
+    source_id: str = ""
 
     @cached_property
     def content_sha256(self) -> str:

@@ -12,9 +12,11 @@ import pytest
 
 from adapters.chat import Asked, ChatEndpoint, ChatUnavailable, KeptAnswersAlone
 from adapters.kept_answers import KeptAnswers
+from cli.chat import forget_answers
+from server.settings import Settings
 from tests.chat_server import Said, chat_server, saying
 
-ASKED = Asked("kind/1/hash/0-5", "Be short.", "What is half \ud800 of a pair?")
+ASKED = Asked("kind/1/hash/0-5", "a.md", "Be short.", "What is half \ud800 of a pair?")
 
 
 @pytest.fixture
@@ -32,7 +34,7 @@ def make(tmp_path: Path) -> Callable[..., ChatEndpoint]:
 
 
 def test_answers_come_in_order_and_are_asked_for_once(make) -> None:
-    many = [Asked(f"kind/1/hash/{n}-{n + 1}", "Echo.", f"number {n}") for n in range(20)]
+    many = [Asked(f"kind/1/hash/{n}-{n + 1}", "b.md", "Echo.", f"number {n}") for n in range(20)]
     with chat_server(lambda body: saying(body["messages"][1]["content"].upper())) as server:
         endpoint = make(f"{server.url}/v1/", api_key="secret")
 
@@ -94,7 +96,7 @@ def test_no_answer_is_an_error_or_is_left_out(
 
 
 def test_the_first_failure_ends_what_waits_and_what_was_answered_is_kept(make) -> None:
-    many = [Asked(f"kind/1/hash/{n}", "Echo.", f"number {n}") for n in range(100)]
+    many = [Asked(f"kind/1/hash/{n}", "b.md", "Echo.", f"number {n}") for n in range(100)]
     replies = {"number 0": saying("zero")}
     with chat_server(
         lambda body: replies.get(body["messages"][1]["content"], Said(b"no", 400))
@@ -120,8 +122,23 @@ def test_looking_ahead_knows_what_was_answered_and_asks_nothing(make, tmp_path: 
         make(server.url).answers("m", [ASKED])
         kept = KeptAnswers(tmp_path / "deep" / "answers.sqlite")
 
-        found = KeptAnswersAlone(kept).answers("m", [ASKED, Asked("kind/1/hash/9", "", "")])
+        found = KeptAnswersAlone(kept).answers("m", [ASKED, Asked("kind/1/hash/9", "a.md", "", "")])
         kept.close()
 
         assert found == ["ok", None]
         assert len(server.asked) == 1
+
+
+def test_answers_about_a_source_are_forgotten_and_others_stay(make, tmp_path: Path) -> None:
+    other = Asked("kind/1/hash/7", "half \ud800.md", "", "What?")
+    with chat_server(lambda _: saying("half \ud800 of a pair")) as server:
+        make(server.url).answers("m", [ASKED, other])
+        settings = Settings(chat_answers_file=tmp_path / "deep" / "answers.sqlite")
+
+        forget_answers(settings, "a.md")
+        forget_answers(Settings(chat_answers_file=tmp_path / "none"), "a.md")
+        again = make(server.url).answers("m", [ASKED, other])
+
+        assert again == ["half \ud800 of a pair", "half \ufffd of a pair"]
+        assert len(server.asked) == 3
+        assert not (tmp_path / "none").exists()
