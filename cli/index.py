@@ -31,6 +31,7 @@ from assembler.model import FieldType
 from cli.chat import chat_of
 from cli.options import AsJson, TenantName, show_json
 from cli.strategies import settings_of
+from indexer.build_report import BuildReport
 from indexer.index import run_index
 from indexer.ports import Progress as ShowProgress
 from indexer.request import DEFAULT_SET, IndexRequest, Summary
@@ -209,7 +210,8 @@ def facts_of(summary: Summary) -> dict[str, object]:
     Return what a run did, for programs.
     """
     unreadable = [{"path": one.path, "reason": one.reason} for one in summary.unreadable]
-    return asdict(replace(summary, unreadable=[])) | {"unreadable": unreadable}
+    facts = asdict(replace(summary, unreadable=[], report=BuildReport()))
+    return facts | {"unreadable": unreadable, "report": summary.report.facts()}
 
 
 def show_summary(console: Console, summary: Summary) -> None:
@@ -228,6 +230,8 @@ def show_summary(console: Console, summary: Summary) -> None:
         console.print(f"{count} documents cut by {reason}", highlight=False)
     for what, count in sorted(summary.counts.items()):
         console.print(f"{count} {what}", highlight=False)
+    for line in summary.report.lines():
+        console.print(escape(line), highlight=False)
     if not (summary.is_published or summary.is_built):
         console.print(f"nothing changed; index version {summary.index_version or 'none'}")
         return

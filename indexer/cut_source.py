@@ -46,12 +46,14 @@ class Draft:
         embedding_input: What is embedded and BM25-encoded: heading path and text.
         window_overlap: Where the vector is of the chunk's tokens in the whole text: the tokens that
             windows share; None where it is of `embedding_input`.
+        tokens: Of the model in the text.
     """
 
     chunk: Chunk
     text: str
     embedding_input: str
     window_overlap: int | None = None
+    tokens: int = 0
 
     @property
     def input_sha256(self) -> str:
@@ -133,7 +135,7 @@ def cut_source(
     for ordinal, one in enumerate(cut.parts):
         span = one.part.span
         key = _key(PointKind.SECTION, origin, span, fingerprint)
-        made = _drafts(text, one.pieces, origin, key, len(drafts), chunker)
+        made = _drafts(source, one.pieces, origin, key, len(drafts), chunker)
         sections.append(
             Section(
                 key=key,
@@ -186,14 +188,14 @@ def sha256_of(text: str) -> str:
 
 
 def _drafts(
-    text: str,
+    source: SourceToCut,
     pieces: Sequence[Piece],
     origin: Provenance,
     section_key: str,
     first_ordinal: int,
     chunker: ChunkerSpec,
 ) -> list[Draft]:
-    fingerprint = chunker.fingerprint
+    text, fingerprint = source.text, chunker.fingerprint
     overlap = int(chunker.settings[late.OVERLAP]) if chunker.name == late.NAME else None
     return [
         Draft(
@@ -208,6 +210,7 @@ def _drafts(
             text=piece.span.slice(text),
             embedding_input=with_prefix(piece.prefix, piece.span.slice(text)),
             window_overlap=overlap,
+            tokens=source.ruler.tokens(piece.span),
         )
         for number, piece in enumerate(pieces)
     ]

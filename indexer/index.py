@@ -94,6 +94,7 @@ def _write(
         _note_language(read, one, embedder, foreign)
         writer.add(cut)
         summary.reasons.update([cut.reason] if cut.reason else [])
+        summary.report.add(cut)
         summary.counts.update(cut.counts)
         summary.warnings += oddities_of(cut)
         fresh.append(_row(cut, request, revision, is_active=one.is_active))
