@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -210,8 +211,15 @@ def facts_of(summary: Summary) -> dict[str, object]:
     Return what a run did, for programs.
     """
     unreadable = [{"path": one.path, "reason": one.reason} for one in summary.unreadable]
-    facts = asdict(replace(summary, unreadable=[], report=BuildReport()))
-    return facts | {"unreadable": unreadable, "report": summary.report.facts()}
+    plain = replace(
+        summary, unreadable=[], report=BuildReport(), reasons=Counter(), counts=Counter()
+    )
+    return asdict(plain) | {
+        "unreadable": unreadable,
+        "report": summary.report.facts(),
+        "reasons": dict(summary.reasons),
+        "counts": dict(summary.counts),
+    }
 
 
 def show_summary(console: Console, summary: Summary) -> None:
