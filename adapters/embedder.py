@@ -17,6 +17,7 @@ import numpy.typing as npt
 import onnxruntime as ort
 from tokenizers import Encoding, Tokenizer
 
+from adapters.late_vectors import pooled_ranges, tokens_of
 from adapters.model_files import TOKENIZER, WEIGHTS, read_description
 from adapters.store import EmbeddingSpec
 from assembler.errors import EmbedderUnavailable, QueryTooLong
@@ -144,6 +145,44 @@ class OnnxEmbedder:
                 progress(len(batch))
         return vectors
 
+    def embed_spans(
+        self, text: str, spans: Sequence[tuple[int, int]], overlap: int
+    ) -> list[Vector]:
+        """
+        Return one normalised vector per range of a text, each of its tokens' vectors in the whole.
+
+        One that holds no token is embedded by itself.
+
+        Args:
+            text: Read in windows of the model's maximum where it is longer.
+            spans: Half-open ranges of code points, in order, without overlap.
+            overlap: Tokens that two windows share.
+
+        Raises:
+            ValueError: The model does not pool by mean, so that no part has a vector of its own.
+        """
+        if self._spec.pooling != "mean":
+            msg = f"the model pools by {self._spec.pooling}; parts have vectors where it is mean"
+            raise ValueError(msg)
+        tokens = tokens_of(_encodable(text), spans, self._spec.prefix, self._tokenizer.encode)
+        room = max(self._spec.max_tokens - len(tokens.lead) - len(tokens.tail), 1)
+        if not tokens.ids:
+            return self.embed_documents([text[start:end] for start, end in spans])
+        made = pooled_ranges(
+            tokens,
+            len(spans),
+            room=room,
+            overlap=min(overlap, room - 1),
+            hidden=lambda rows: self._hidden(rows)[0],
+            dimension=self._spec.model.dimension,
+        )
+        vectors: list[Vector] = [one.tolist() for one in made]
+        bare = [at for at, one in enumerate(made) if not one.any()]
+        alone = self.embed_documents([text[slice(*spans[at])] for at in bare])
+        for at, vector in zip(bare, alone, strict=True):
+            vectors[at] = vector
+        return vectors
+
     def _embed_queries(self, texts: Sequence[str]) -> list[Vector]:
         vectors: list[Vector] = []
         for number, text in enumerate(texts):
@@ -157,6 +196,13 @@ class OnnxEmbedder:
         return self._tokenizer.encode(unicodedata.normalize("NFC", _encodable(text)))
 
     def _forward(self, rows: Sequence[Sequence[int]]) -> Floats:
+        hidden, mask = self._hidden(rows)
+        return _pooled(hidden, mask, self._spec)
+
+    def _hidden(self, rows: Sequence[Sequence[int]]) -> tuple[Floats, npt.NDArray[np.int64]]:
+        """
+        Return a vector per token, and where there are tokens.
+        """
         width = max(len(row) for row in rows)
         ids = np.zeros((len(rows), width), dtype=np.int64)
         mask = np.zeros((len(rows), width), dtype=np.int64)
@@ -166,7 +212,7 @@ class OnnxEmbedder:
         feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         with self._session() as session:
             hidden = session.run(None, {name: feeds[name] for name in self._inputs})[0]
-        return _pooled(np.asarray(hidden, dtype=np.float32), mask, self._spec)
+        return np.asarray(hidden, dtype=np.float32), mask
 
     @contextmanager
     def _session(self) -> Iterator[ort.InferenceSession]:

@@ -83,6 +83,15 @@ class DerivedEmbedder:
             vectors.append((values / np.linalg.norm(values)).tolist())
         return vectors
 
+    def embed_spans(
+        self, text: str, spans: Sequence[tuple[int, int]], overlap: int
+    ) -> list[Vector]:
+        """
+        Return one vector of length 1 per range, of its text alone.
+        """
+        del overlap
+        return self.embed_documents([text[start:end] for start, end in spans])
+
 
 @dataclass(frozen=True, slots=True)
 class Cost:

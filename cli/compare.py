@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -26,6 +27,7 @@ from rich.table import Table
 from adapters.records import TenantLedger
 from adapters.tokenizer_files import install_tokenizers
 from assembler.errors import InvalidRequest
+from cli.chat import chat_of
 from cli.comparing import Asked, Bench, Reads
 from cli.ways import DEFAULT, Way, numbers_of, ways_of
 from evaluation.comparison import Compared, Comparison
@@ -120,6 +122,7 @@ def compare(
         tokenizer_dir=settings.tokenizer_dir,
         work=store,
         threads=settings.threads,
+        chat=chat_of(settings),
     )
     bench.check(ways)
     comparison = Comparison(tuple(asyncio.run(_all(bench, ways, console))))
@@ -190,7 +193,7 @@ def _asked(
     summary = Summary()
     reads, _ = read_all(request, {}, NOTHING_YET, summary, lambda *_: None)
     for one in summary.unreadable:
-        console.print(f"[yellow]not read[/] {one}", highlight=False)
+        console.print(f"[yellow]not read[/] {escape(str(one))}", highlight=False)
     if question_set is not None:
         found = tuple(_renamed(one, reads) for one in given.questions)
     elif questions is not None:

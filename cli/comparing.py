@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,15 +30,18 @@ from evaluation.team_questions import document_name
 from evaluation.vector_cache import CachedEmbedder
 from indexer.cut_source import CutSource, cut_source
 from indexer.index import run_index
-from indexer.ports import Progress
+from indexer.ports import ChatModel, Progress
 from indexer.read_all import ReadSource
 from indexer.request import IndexRequest
+from indexer.strategies import late
 from indexer.strategies.registry import check_limit
 from indexer.windows import BITS
 
 COMPARED = TypeAdapter(Compared)
 Reads = Mapping[tuple[str, str], ReadSource]
 BITS_PER_BYTE = 8
+BLOCK_BYTES = 512
+"""Files of the embedded engine are longer than what they take on disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +82,21 @@ class Bench:
     """
 
     def __init__(
-        self, asked: Asked, *, model_dir: Path, tokenizer_dir: Path, work: Path, threads: int
+        self,
+        asked: Asked,
+        *,
+        model_dir: Path,
+        tokenizer_dir: Path,
+        work: Path,
+        threads: int,
+        chat: ChatModel | None = None,
     ) -> None:
         self._asked = asked
         self._work = work
         self._model = OnnxEmbedder(model_dir, threads=threads)
         self._embedder = CachedEmbedder(self._model, work / "vectors.sqlite")
         self._tokenizer_dir = tokenizer_dir
+        self._chat = chat
 
     def check(self, ways: Sequence[Way]) -> None:
         """
@@ -127,7 +138,10 @@ class Bench:
             for doc_id, cut in cuts.items()
             for draft in cut.drafts
         ]
-        vectors = self._vectors(chunks, progress)
+        if way.chunker.name == late.NAME:
+            vectors = self._vectors_in_whole(cuts.values(), progress)
+        else:
+            vectors = self._vectors(chunks, progress)
         searched = search_chunks(
             self._asked.questions,
             chunks,
@@ -167,6 +181,7 @@ class Bench:
             is_active=True,
             embedder=self._embedder,
             chunker=way.chunker,
+            chat=self._chat,
         )
 
     def _vectors(self, chunks: Sequence[ChunkOf], progress: Progress) -> list[Sequence[float]]:
@@ -179,6 +194,20 @@ class Bench:
 
         inputs = [one.embedding_input for one in chunks]
         return list(self._embedder.embed_documents(inputs, tell))
+
+    def _vectors_in_whole(
+        self, cuts: Collection[CutSource], progress: Progress
+    ) -> list[Sequence[float]]:
+        """
+        Return vectors of chunks whose tokens are read in the whole of their text.
+        """
+        found: list[Sequence[float]] = []
+        for number, cut in enumerate(cuts, start=1):
+            spans = [(one.chunk.span.start, one.chunk.span.end) for one in cut.drafts]
+            overlap = cut.drafts[0].window_overlap or 0
+            found += self._embedder.embed_spans(cut.text, spans, overlap)
+            progress("embedding", number, len(cuts))
+        return found
 
     async def _contexts(
         self, way: Way, digest: str, progress: Progress
@@ -195,7 +224,7 @@ class Bench:
             strategy=way.chunker.name,
             strategy_settings=way.chunker.settings,
         )
-        run_index(request, EdgeStore(data_dir), self._embedder, progress)
+        run_index(request, EdgeStore(data_dir), self._embedder, progress, chat=self._chat)
         edge = EdgeIndex(data_dir)
         counters = TokenizerFolder(self._tokenizer_dir)
         assembler = ContextAssembler(
@@ -224,7 +253,7 @@ class Bench:
             tell=tell,
         )
         files = (data_dir / index).rglob("*")
-        return found, sum(one.stat().st_size for one in files if one.is_file())
+        return found, sum(one.stat().st_blocks * BLOCK_BYTES for one in files)
 
 
 def _distinct(chunks: Sequence[ChunkOf]) -> int:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -13,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -27,8 +29,10 @@ from adapters.model_export import export_model
 from adapters.model_files import DESCRIPTION
 from assembler.errors import InvalidRequest
 from assembler.model import FieldType
+from cli.chat import chat_of
 from cli.options import AsJson, TenantName, show_json
 from cli.strategies import settings_of
+from indexer.build_report import BuildReport
 from indexer.index import run_index
 from indexer.ports import Progress as ShowProgress
 from indexer.request import DEFAULT_SET, IndexRequest, Summary
@@ -160,7 +164,13 @@ def index_paths(
     profiles = tuple(read_profiles(settings.profiles_file))
     with progress_bars(console) as show:
         return run_index(
-            request, store, embedder, show, profiles=profiles, is_published=is_published
+            request,
+            store,
+            embedder,
+            show,
+            profiles=profiles,
+            is_published=is_published,
+            chat=chat_of(settings),
         )
 
 
@@ -201,7 +211,15 @@ def facts_of(summary: Summary) -> dict[str, object]:
     Return what a run did, for programs.
     """
     unreadable = [{"path": one.path, "reason": one.reason} for one in summary.unreadable]
-    return asdict(replace(summary, unreadable=[])) | {"unreadable": unreadable}
+    plain = replace(
+        summary, unreadable=[], report=BuildReport(), reasons=Counter(), counts=Counter()
+    )
+    return asdict(plain) | {
+        "unreadable": unreadable,
+        "report": summary.report.facts(),
+        "reasons": dict(summary.reasons),
+        "counts": dict(summary.counts),
+    }
 
 
 def show_summary(console: Console, summary: Summary) -> None:
@@ -209,15 +227,19 @@ def show_summary(console: Console, summary: Summary) -> None:
     Print what a run did, and every file that it could not read.
     """
     for one in summary.unreadable:
-        console.print(f"[yellow]not read[/] {one}", markup=True, highlight=False)
+        console.print(f"[yellow]not read[/] {escape(str(one))}", markup=True, highlight=False)
     for warning in summary.warnings[:SHOWN_WARNINGS]:
-        console.print(f"[yellow]warning[/] {warning}", highlight=False)
+        console.print(f"[yellow]warning[/] {escape(warning)}", highlight=False)
     if len(summary.warnings) > SHOWN_WARNINGS:
         console.print(
             f"[yellow]warning[/] the same of {len(summary.warnings) - SHOWN_WARNINGS} more"
         )
     for reason, count in sorted(summary.reasons.items()):
         console.print(f"{count} documents cut by {reason}", highlight=False)
+    for what, count in sorted(summary.counts.items()):
+        console.print(f"{count} {what}", highlight=False)
+    for line in summary.report.lines():
+        console.print(escape(line), highlight=False)
     if not (summary.is_published or summary.is_built):
         console.print(f"nothing changed; index version {summary.index_version or 'none'}")
         return

@@ -16,6 +16,7 @@ from rich.table import Table
 from adapters.records import Retention
 from adapters.store import IndexListing, IndexStore
 from assembler.errors import IndexUnknown, InvalidRequest
+from cli.chat import forget_answers
 from cli.options import AsJson, IndexName, TenantName, show_json
 from indexer.diff import diff_revisions
 from server.backend import make_store
@@ -160,9 +161,13 @@ def purge(
 ) -> None:
     """
     Remove a source from every revision for good; `index` leaves it out until `unpurge`.
+
+    What a model wrote about it goes too, from the file of answers of this machine.
     """
-    with make_store(Settings()).upkeep(index, tenant) as upkeep:
+    settings = Settings()
+    with make_store(settings).upkeep(index, tenant) as upkeep:
         done = upkeep.purge(source, at=time.time())
+    forget_answers(settings, source)
     if as_json:
         show_json({"index": index, "tenant": tenant, **asdict(done)})
         return

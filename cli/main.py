@@ -12,6 +12,7 @@ from contextassembler.client import ContextAssemblerCallError
 from pydantic import ValidationError
 from rich.console import Console
 
+from adapters.chat import ChatUnavailable
 from assembler.errors import ContextAssemblerError
 from cli import (
     ask,
@@ -22,6 +23,7 @@ from cli import (
     keys,
     look,
     model,
+    questions,
     steps,
     strategies,
     tune,
@@ -36,6 +38,7 @@ from server.tls import TlsInvalid
 from server.traces import TracesUnavailable
 
 FAILURES = (
+    ChatUnavailable,
     CallersInvalid,
     ContextAssemblerError,
     ContextAssemblerCallError,
@@ -63,6 +66,7 @@ indexes.app.command("publish")(steps.publish)
 app.add_typer(indexes.app, name="indexes")
 app.add_typer(keys.app, name="keys")
 app.add_typer(model.app, name="model")
+app.add_typer(questions.app, name="questions")
 app.command("ask")(ask.ask)
 app.command("source")(look.source)
 app.command("tokenizers")(look.tokenizers)

@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
+from cli.chat import chat_of
 from cli.index import embedder_of, facts_of, index_paths, progress_bars, show_summary, with_request
 from cli.options import AsJson, IndexName, TenantName, show_json
 from indexer.estimate import IndexPlan, plan_index
@@ -36,6 +38,7 @@ def plan(request: IndexRequest, as_json: bool) -> None:  # noqa: FBT001
             embedder,
             show,
             profiles=tuple(read_profiles(settings.profiles_file)),
+            chat=chat_of(settings, asks=False),
         )
     if as_json:
         unreadable = [asdict(one) for one in found.unreadable]
@@ -97,7 +100,7 @@ def show_plan(console: Console, found: IndexPlan) -> None:
     Print what a run would do.
     """
     for one in found.unreadable:
-        console.print(f"[yellow]not read[/] {one}", highlight=False)
+        console.print(f"[yellow]not read[/] {escape(str(one))}", highlight=False)
     if found.is_new_generation:
         console.print(
             f"a new generation, {found.generation}: the configuration changes, everything is "

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from assembler.errors import InvalidRequest
-from indexer.strategies.registry import STRATEGIES
+from indexer.strategies.registry import FOR_ALL, STRATEGIES
 
 
 def strategies() -> None:
@@ -24,6 +24,8 @@ def strategies() -> None:
         )
         table.add_row(name, settings, one.means)
         table.add_section()
+    for name, setting in FOR_ALL.items():
+        table.add_row("each of them", f"{name}=… ({setting.means})", "")
     Console().print(table)
 
 

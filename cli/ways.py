@@ -82,6 +82,6 @@ def numbers_of(field: str, text: str, least: int) -> tuple[int, ...]:
 def _label(chunker: ChunkerSpec) -> str:
     defaults = STRATEGIES[chunker.name].defaults
     changed = [
-        f"{key}={value}" for key, value in chunker.settings.items() if value != defaults[key]
+        f"{key}={value}" for key, value in chunker.settings.items() if value != defaults.get(key)
     ]
     return " ".join((chunker.name, *changed))

@@ -199,17 +199,26 @@ def rows_of(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     Raises:
         QuestionSetInvalid: The file cannot be read, or a line is not a JSON object.
     """
-    for number, line in enumerate(_lines(path), start=1):
-        if not line.strip():
-            continue
-        place = f"{path}:{number}"
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise QuestionSetInvalid(place, "", f"is not JSON: {error}") from error
-        if not isinstance(row, dict):
-            raise QuestionSetInvalid(place, "", "is not a JSON object")
-        yield place, row
+    for number, line in enumerate(read_lines(path), start=1):
+        if line.strip():
+            place = f"{path}:{number}"
+            yield place, object_of(place, line)
+
+
+def object_of(place: str, line: str) -> dict[str, Any]:
+    """
+    Return the JSON object of a line.
+
+    Raises:
+        QuestionSetInvalid: It is none.
+    """
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise QuestionSetInvalid(place, "", f"is not JSON: {error}") from error
+    if not isinstance(row, dict):
+        raise QuestionSetInvalid(place, "", "is not a JSON object")
+    return row
 
 
 def text_of(
@@ -274,7 +283,13 @@ def _span(place: str, field: str, row: Mapping[str, Any], chars: int) -> Span:
     )
 
 
-def _lines(path: Path) -> Sequence[str]:
+def read_lines(path: Path) -> Sequence[str]:
+    """
+    Return the lines of a file.
+
+    Raises:
+        QuestionSetInvalid: It cannot be read.
+    """
     return _read(path).split("\n")
 
 

@@ -169,18 +169,33 @@ async def read_team_questions(
     for place, row in rows_of(path):
         if len(questions) == limit:
             break
-        text = text_of(place, row, "question", is_needed=True)
-        given = row.get("evidence")
-        if not isinstance(given, list) or not given:
-            raise QuestionSetInvalid(place, "evidence", "is not a list with at least one entry")
-        found = [
-            await _evidence(place, f"evidence[{number}]", one, texts)
-            for number, one in enumerate(given)
-        ]
-        questions.append(Question(id=place, text=text, lang="", evidence=tuple(found)))
+        questions.append(await read_question(place, row, texts))
     if not questions:
         raise QuestionSetInvalid(str(path), "", "has no question")
     return tuple(questions)
+
+
+async def read_question(place: str, row: Mapping[str, Any], texts: Texts) -> Question:
+    """
+    Return the question of a line.
+
+    Args:
+        place: File and line, for errors; the question's id.
+        row: The line.
+        texts: Where the evidence is looked for.
+
+    Raises:
+        QuestionSetInvalid: The line is wrong, or its evidence does not stand in the index once.
+    """
+    text = text_of(place, row, "question", is_needed=True)
+    given = row.get("evidence")
+    if not isinstance(given, list) or not given:
+        raise QuestionSetInvalid(place, "evidence", "is not a list with at least one entry")
+    found = [
+        await _evidence(place, f"evidence[{number}]", one, texts)
+        for number, one in enumerate(given)
+    ]
+    return Question(id=place, text=text, lang="", evidence=tuple(found))
 
 
 def document_name(source_id: str, version: str) -> str:

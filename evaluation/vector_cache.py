@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -47,6 +47,14 @@ class DocumentEmbedder(Protocol):
     ) -> list[Vector]:
         """
         Return one normalised vector per document, in order.
+        """
+        ...
+
+    def embed_spans(
+        self, text: str, spans: Sequence[tuple[int, int]], overlap: int
+    ) -> list[Vector]:
+        """
+        Return one normalised vector per range of a text, each of its tokens' vectors in the whole.
         """
         ...
 
@@ -104,17 +112,27 @@ class CachedEmbedder:
         for start in range(0, len(waiting), BATCH_TEXTS):
             batch = waiting[start : start + BATCH_TEXTS]
             made = self._embedder.embed_documents([text for _, text in batch], progress)
-            rows = [
-                (key, np.asarray(vector, dtype=np.float32).tobytes())
-                for (key, _), vector in zip(batch, made, strict=True)
-            ]
-            self._store.executemany("insert or replace into vectors values (?, ?)", rows)
-            self._store.commit()
+            self._keep(zip([key for key, _ in batch], made, strict=True))
             self.embedded += len(batch)
         if progress is not None:
             progress(len(texts) - len(waiting))
-        found = (self._stored(key) for key in keys)
-        return [tuple(np.frombuffer(one or b"", dtype=np.float32).tolist()) for one in found]
+        return [_vector(self._stored(key)) for key in keys]
+
+    def embed_spans(
+        self, text: str, spans: Sequence[tuple[int, int]], overlap: int
+    ) -> list[Vector]:
+        """
+        Return one normalised vector per range of a text, each of its tokens' vectors in the whole.
+
+        One pass makes all of them: where one is missing, all are made anew.
+        """
+        digest = self._key(text).hex()
+        keys = [self._key(f"{overlap}/{start}-{end}/{digest}", b"late") for start, end in spans]
+        if any(self._stored(key) is None for key in keys):
+            made = self._embedder.embed_spans(text, spans, overlap)
+            self._keep(zip(keys, made, strict=True))
+            self.embedded += len(spans)
+        return [_vector(self._stored(key)) for key in keys]
 
     def close(self) -> None:
         """
@@ -122,11 +140,20 @@ class CachedEmbedder:
         """
         self._store.close()
 
+    def _keep(self, made: Iterable[tuple[bytes, Vector]]) -> None:
+        rows = [(key, np.asarray(vector, dtype=np.float32).tobytes()) for key, vector in made]
+        self._store.executemany("insert or replace into vectors values (?, ?)", rows)
+        self._store.commit()
+
     def _stored(self, key: bytes) -> bytes | None:
         row = self._store.execute("select value from vectors where key = ?", (key,)).fetchone()
         value: bytes | None = None if row is None else row[0]
         return value
 
-    def _key(self, text: str) -> bytes:
+    def _key(self, text: str, kind: bytes = b"") -> bytes:
         shape = f"{len(self._model)}:{self._model}{text}"
-        return hashlib.sha256(shape.encode("utf-8", "surrogatepass")).digest()
+        return hashlib.sha256(kind + shape.encode("utf-8", "surrogatepass")).digest()
+
+
+def _vector(stored: bytes | None) -> Vector:
+    return tuple(np.frombuffer(stored or b"", dtype=np.float32).tolist())

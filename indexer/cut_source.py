@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from adapters.store import ChunkerSpec
@@ -23,11 +23,13 @@ from assembler.model import (
 )
 from assembler.span import Span
 from indexer.keys import key_of
-from indexer.ports import DocumentEmbedder
+from indexer.ports import ChatModel, DocumentEmbedder
 from indexer.sources import SourceFile
+from indexer.strategies import late
+from indexer.strategies.context_sentence import with_sentences
 from indexer.strategies.pieces import Cut, CutPart, Piece, SourceToCut
 from indexer.strategies.prefix import heading_prefix, with_prefix
-from indexer.strategies.registry import chunker_of, strategy_of
+from indexer.strategies.registry import CONTEXT, chunker_of, strategy_of
 
 CHUNKER = chunker_of("structure")
 """How a new index is cut unless its first run says otherwise."""
@@ -42,18 +44,28 @@ class Draft:
 
     Attributes:
         embedding_input: What is embedded and BM25-encoded: heading path and text.
+        window_overlap: Where the vector is of the chunk's tokens in the whole text: the tokens that
+            windows share; None where it is of `embedding_input`.
+        tokens: Of the model in the text.
     """
 
     chunk: Chunk
     text: str
     embedding_input: str
+    window_overlap: int | None = None
+    tokens: int = 0
 
     @property
     def input_sha256(self) -> str:
         """
         Return the hash by which a vector can be reused.
         """
-        return sha256_of(self.embedding_input)
+        if self.window_overlap is None:
+            return sha256_of(self.embedding_input)
+        digest, span = self.chunk.provenance.content_sha256, self.chunk.span
+        return sha256_of(
+            f"{late.NAME}/{late.VERSION}/{digest}/{span.start}-{span.end}/{self.window_overlap}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +76,7 @@ class CutSource:
     Attributes:
         tokens: Tokens of the embedding model in the whole text.
         reason: Why it was cut so, where the strategy depends on the text; else "".
+        counts: What was done how often, and what was refused.
     """
 
     file: SourceFile
@@ -76,6 +89,7 @@ class CutSource:
     drafts: tuple[Draft, ...]
     tokens: int
     reason: str = ""
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 def cut_source(
@@ -89,6 +103,7 @@ def cut_source(
     is_active: bool,
     embedder: DocumentEmbedder,
     chunker: ChunkerSpec = CHUNKER,
+    chat: ChatModel | None = None,
 ) -> CutSource:
     """
     Return the sections and chunks of a text; together the sections are the text, and the chunks the
@@ -96,8 +111,12 @@ def cut_source(
     """
     content_sha256 = sha256_of(text)
     version = file.version or content_sha256[:12]
-    source = SourceToCut(text, _name_of(file), file.media_type, language, embedder)
+    source = SourceToCut(
+        text, _name_of(file), file.media_type, language, embedder, chat, file.source_id
+    )
     cut = strategy_of(chunker).cut(source, chunker.settings)
+    if CONTEXT in chunker.settings:
+        cut = with_sentences(source, cut, str(chunker.settings[CONTEXT]))
     origin = Provenance(
         tenant=tenant,
         source_id=file.source_id,
@@ -116,7 +135,7 @@ def cut_source(
     for ordinal, one in enumerate(cut.parts):
         span = one.part.span
         key = _key(PointKind.SECTION, origin, span, fingerprint)
-        made = _drafts(text, one.pieces, origin, key, len(drafts), fingerprint)
+        made = _drafts(source, one.pieces, origin, key, len(drafts), chunker)
         sections.append(
             Section(
                 key=key,
@@ -150,6 +169,7 @@ def cut_source(
         drafts=tuple(drafts),
         tokens=source.ruler.tokens(source.whole),
         reason=cut.reason,
+        counts=cut.counts,
     )
 
 
@@ -168,13 +188,15 @@ def sha256_of(text: str) -> str:
 
 
 def _drafts(
-    text: str,
+    source: SourceToCut,
     pieces: Sequence[Piece],
     origin: Provenance,
     section_key: str,
     first_ordinal: int,
-    fingerprint: str,
+    chunker: ChunkerSpec,
 ) -> list[Draft]:
+    text, fingerprint = source.text, chunker.fingerprint
+    overlap = int(chunker.settings[late.OVERLAP]) if chunker.name == late.NAME else None
     return [
         Draft(
             chunk=Chunk(
@@ -187,6 +209,8 @@ def _drafts(
             ),
             text=piece.span.slice(text),
             embedding_input=with_prefix(piece.prefix, piece.span.slice(text)),
+            window_overlap=overlap,
+            tokens=source.ruler.tokens(piece.span),
         )
         for number, piece in enumerate(pieces)
     ]

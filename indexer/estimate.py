@@ -13,7 +13,7 @@ from adapters.store import IndexStore
 from assembler.profile import PROFILES
 from indexer.cut_source import CutSource
 from indexer.index import cut_wanted
-from indexer.ports import DocumentEmbedder, Progress
+from indexer.ports import ChatModel, DocumentEmbedder, Progress
 from indexer.prepare import Prepared, prepare
 from indexer.read_source import Unreadable
 from indexer.request import IndexRequest, Summary
@@ -75,9 +75,11 @@ def plan_index(
     *,
     profiles: Collection[str] = tuple(PROFILES),
     clock: Callable[[], float] = time.perf_counter,
+    chat: ChatModel | None = None,
 ) -> IndexPlan:
     """
-    Return what a run would do now; `profiles` are the names that requests may name.
+    Return what a run would do now; `profiles` are the names that requests may name, `chat` knows
+    what a model that writes has answered before.
 
     Raises:
         InvalidRequest: The run would be refused.
@@ -89,7 +91,7 @@ def plan_index(
         chunks, new, again = 0, dict[str, str](), 0
         for number, one in enumerate(prepared.write):
             read = prepared.reads[one.name]
-            cut = cut_wanted(read, one, request, prepared.manifest, 1, embedder)
+            cut = cut_wanted(read, one, request, prepared.manifest, 1, embedder, chat)
             missing = _missing(part, prepared, cut, new)
             chunks += len(cut.drafts)
             again += len(missing) if one.file.source_id in known else 0

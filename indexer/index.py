@@ -15,8 +15,9 @@ from assembler.model import FOREVER
 from assembler.profile import PROFILES
 from indexer.cut_source import CutSource, cut_source
 from indexer.language import Foreign, tokens_per_word, unknown_share
+from indexer.oddities import oddities_of
 from indexer.plan import Wanted, described_sha256, ended_rows
-from indexer.ports import DocumentEmbedder, Progress
+from indexer.ports import ChatModel, DocumentEmbedder, Progress
 from indexer.prepare import Prepared, prepare
 from indexer.read_all import ReadSource
 from indexer.request import IndexRequest, Summary
@@ -33,6 +34,7 @@ def run_index(
     profiles: Collection[str] = tuple(PROFILES),
     clock: Callable[[], float] = time.perf_counter,
     is_published: bool = True,
+    chat: ChatModel | None = None,
 ) -> Summary:
     """
     Bring the index to the desired state and return what was done; one bad file does not stop it.
@@ -45,10 +47,12 @@ def run_index(
         profiles: Names of the profiles that requests may name.
         clock: Seconds, for the summary.
         is_published: False leaves the publishing for later: the build waits.
+        chat: Is asked where the cutting names a model that writes.
 
     Raises:
         InvalidRequest: The request or the sources file contradicts itself or the index.
         ProfileUnknown: The request names a profile that there is not.
+        ChatUnavailable: A model that writes gives no answer; nothing is published.
         IndexUnavailable: Another process writes this index, or it cannot be written.
     """
     started = clock()
@@ -60,7 +64,7 @@ def run_index(
             version = f"{ledger.generation}.{ledger.revision}"
             summary.index_version = version if ledger.revision else ""
         else:
-            rows, done = _write(request, publication, prepared, embedder, summary, progress)
+            rows, done = _write(request, publication, prepared, embedder, summary, progress, chat)
             end = publication.commit if is_published else publication.stage
             required = prepared.readers_required
             summary.index_version = str(end(rows, readers_required=required, summary=done))
@@ -76,6 +80,7 @@ def _write(
     embedder: DocumentEmbedder,
     summary: Summary,
     progress: Progress,
+    chat: ChatModel | None,
 ) -> tuple[list[LedgerRow], RevisionSummary]:
     ledger, readers = publication.ledger, prepared.readers
     publication.open_generation(prepared.manifest)
@@ -85,10 +90,13 @@ def _write(
     foreign = Foreign()
     for one in prepared.write:
         read = prepared.reads[one.name]
-        cut = cut_wanted(read, one, request, prepared.manifest, revision, embedder)
+        cut = cut_wanted(read, one, request, prepared.manifest, revision, embedder, chat)
         _note_language(read, one, embedder, foreign)
         writer.add(cut)
         summary.reasons.update([cut.reason] if cut.reason else [])
+        summary.report.add(cut)
+        summary.counts.update(cut.counts)
+        summary.warnings += oddities_of(cut)
         fresh.append(_row(cut, request, revision, is_active=one.is_active))
     writer.flush()
     summary.warnings += foreign.warnings()
@@ -129,6 +137,7 @@ def cut_wanted(
     manifest: Manifest,
     revision: int,
     embedder: DocumentEmbedder,
+    chat: ChatModel | None = None,
 ) -> CutSource:
     """
     Return a source that is to be written, cut.
@@ -143,6 +152,7 @@ def cut_wanted(
         is_active=one.is_active,
         embedder=embedder,
         chunker=manifest.chunker,
+        chat=chat,
     )
 
 

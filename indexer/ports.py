@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from adapters.chat import Asked
 from adapters.store import EmbeddingSpec
 from assembler.ports import Vector
 
@@ -40,6 +41,31 @@ class DocumentEmbedder(Protocol):
     ) -> list[Vector]:
         """
         Return one normalised vector per document, in order; `progress` is told each batch's size.
+        """
+        ...
+
+    def embed_spans(
+        self, text: str, spans: Sequence[tuple[int, int]], overlap: int
+    ) -> list[Vector]:
+        """
+        Return one normalised vector per range of a text, each of its tokens' vectors in the whole.
+
+        Args:
+            text: Read in windows of the model's maximum where it is longer.
+            spans: Half-open ranges of code points, in order, without overlap.
+            overlap: Tokens that two windows share.
+        """
+        ...
+
+
+class ChatModel(Protocol):
+    """
+    Models that write: what they are asked once is not asked again.
+    """
+
+    def answers(self, model: str, asked: Sequence[Asked]) -> list[str | None]:
+        """
+        Return one answer per question, in order; None for one that is left out.
         """
         ...
 

@@ -5,10 +5,11 @@ Bytes to source text: decoded, line ends made `\n`, a byte order mark removed, n
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from indexer.formats.converted import Converted, NotConverted
+from indexer.formats.converted import OLE, Converted, NotConverted
 from indexer.formats.registry import BINARY, SUFFIXES, TEXT
 
 MOST_BYTES = 50_000_000
@@ -64,6 +65,10 @@ CODE_SUFFIXES = frozenset(
     ]
 )
 CODE = "text/x-code"
+BEGINNINGS = {b"%PDF-": "a PDF", b"PK\x03\x04": "a zip or Office file", OLE: "an older Office file"}
+"""What files begin with that are no text, whatever their suffix says."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(eq=True)
@@ -95,7 +100,7 @@ def read_source(path: Path, media_type: str, most_bytes: int = MOST_BYTES) -> Co
 
     HTML, Office files, books, tables and chats become a converter's Markdown, PDF the text of its
     pages. A NUL among text is kept; a file that is not UTF-8 (or UTF-16 with a byte order mark),
-    that is damaged, protected or empty, is refused.
+    that is damaged, protected, empty, or of another format than its suffix says, is refused.
 
     Raises:
         Unreadable: Says why.
@@ -128,7 +133,14 @@ def _converted(content: bytes, media_type: str, name: str) -> Converted:
         return from_bytes(content)
     text = _decoded(content, name).replace("\r\n", "\n").replace("\r", "\n")
     from_text = TEXT.get(media_type)
-    return Converted(text) if from_text is None else from_text(text)
+    return Converted(text) if from_text is None else _encodable(from_text(text))
+
+
+def _encodable(found: Converted) -> Converted:
+    """
+    Return it with halves of surrogate pairs, which escapes can spell, as U+FFFD.
+    """
+    return replace(found, text=_SURROGATE.sub("\ufffd", found.text))
 
 
 def _decoded(content: bytes, name: str) -> str:
@@ -136,6 +148,9 @@ def _decoded(content: bytes, name: str) -> str:
         encoding = "utf-16"
     else:
         encoding = "utf-8-sig"
+        for beginning, kind in BEGINNINGS.items():
+            if content.startswith(beginning):
+                raise Unreadable(name, f"is {kind} by its content; name it so")
         _refuse_binary(content.count(0), len(content), name)
     try:
         text = content.decode(encoding)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assembler.model import FieldType
+from indexer.build_report import BuildReport
 from indexer.read_source import MOST_BYTES, Unreadable
 
 DEFAULT_SET = "default"
@@ -65,6 +66,8 @@ class Summary:
         embedded: Chunks that were embedded.
         reused: Chunks whose vector was there already.
         reasons: Why documents were cut as they were, where the strategy depends on them.
+        report: What the chunks that were written are like.
+        counts: What a model that writes did, and what of it was refused.
     """
 
     index_version: str = ""
@@ -83,3 +86,5 @@ class Summary:
     unreadable: list[Unreadable] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
+    report: BuildReport = field(default_factory=BuildReport)

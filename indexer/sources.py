@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePosixPath
@@ -17,6 +17,7 @@ from assembler.errors import InvalidRequest
 from assembler.filters import FieldValue
 from assembler.model import FieldType, MetadataValue
 from indexer.read_source import Unreadable, media_type_of
+from indexer.walk import files_of, shown
 
 KEYS = frozenset(
     [
@@ -75,8 +76,8 @@ def find_sources(
     """
     Return the files of the paths, folders searched through, and what was passed over.
 
-    Hidden files and files without a suffix of text are passed over in folders; a file that is named
-    itself is always taken.
+    Hidden files and files without a suffix of text are passed over in folders, and so are links to
+    folders; a file that is named itself is always taken.
 
     Raises:
         InvalidRequest: The sources file or a path is wrong; names file, line and field.
@@ -87,10 +88,9 @@ def find_sources(
     for root in paths:
         if not root.exists():
             raise InvalidRequest("paths", f"{root} does not exist")
-        for path, name in _files(root):
+        for path, name in files_of(root, skipped):
             if _SURROGATE.search(name):
-                shown = str(path).encode("utf-8", "backslashreplace").decode()
-                skipped.append(Unreadable(shown, "has a name that is not UTF-8"))
+                skipped.append(Unreadable(shown(path), "has a name that is not UTF-8"))
                 continue
             kind = media_type_of(path)
             if kind is None and root.is_dir() and name not in told:
@@ -131,16 +131,6 @@ def filterable(
         if (value := metadata.get(name)) is not None:
             fields[name] = _typed(name, value, kind)
     return fields
-
-
-def _files(root: Path) -> Iterator[tuple[Path, str]]:
-    if root.is_file():
-        yield root, root.name
-        return
-    for path in sorted(root.rglob("*")):
-        inside = path.relative_to(root)
-        if path.is_file() and not any(part.startswith(".") for part in inside.parts):
-            yield path, inside.as_posix()
 
 
 def _told(path: Path) -> dict[str, dict[str, Any]]:

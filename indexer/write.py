@@ -58,12 +58,15 @@ class Writer:
         Embed and write everything that waits.
         """
         inputs = {
-            draft.input_sha256: draft.embedding_input
-            for _, draft in self._waiting
+            draft.input_sha256: (cut, draft)
+            for cut, draft in self._waiting
             if draft.input_sha256 not in self._vectors
         }
         saved = self._publication.saved_vectors(inputs)
-        made = self._embed({key: text for key, text in inputs.items() if key not in saved})
+        missing = [pair for key, pair in inputs.items() if key not in saved]
+        alone = [draft for _, draft in missing if draft.window_overlap is None]
+        made = self._embed({draft.input_sha256: draft.embedding_input for draft in alone})
+        made |= self._embed_in_whole(missing)
         vectors = {**self._vectors, **saved, **made}
         self.embedded += len(made)
         self.reused += len(self._waiting) - len(made)
@@ -101,6 +104,26 @@ class Writer:
         for first in range(0, len(ordered), SAVED_TOGETHER):
             keys = ordered[first : first + SAVED_TOGETHER]
             vectors = self._embedder.embed_documents([inputs[key] for key in keys])
+            batch = dict(zip(keys, vectors, strict=True))
+            self._publication.save_vectors(batch)
+            made |= batch
+            self._tell(len(batch))
+        return made
+
+    def _embed_in_whole(self, missing: Sequence[tuple[CutSource, Draft]]) -> dict[str, Vector]:
+        """
+        Return new vectors of chunks whose tokens are read in the whole of their text.
+        """
+        by_text: dict[tuple[str, int], list[Draft]] = {}
+        for cut, draft in missing:
+            if draft.window_overlap is not None:
+                by_text.setdefault((cut.text, draft.window_overlap), []).append(draft)
+        made: dict[str, Vector] = {}
+        for (text, overlap), drafts in by_text.items():
+            ordered = sorted(drafts, key=lambda one: one.chunk.span)
+            spans = [(one.chunk.span.start, one.chunk.span.end) for one in ordered]
+            vectors = self._embedder.embed_spans(text, spans, overlap)
+            keys = [one.input_sha256 for one in ordered]
             batch = dict(zip(keys, vectors, strict=True))
             self._publication.save_vectors(batch)
             made |= batch

@@ -100,6 +100,25 @@ class Settings(QdrantSettings):
     reranker_timeout_seconds: float = Field(default=5.0, gt=0)
     """Longest time of one call to that endpoint."""
 
+    chat_url: str | None = None
+    """Base URL of an OpenAI-compatible endpoint; `/v1/chat/completions` is appended. Indexing asks
+    it where a strategy's setting names a model; serving never does. See docs/chunking.md."""
+
+    chat_api_key: SecretStr | None = None
+    """API key of that endpoint."""
+
+    chat_timeout_seconds: float = Field(default=60.0, gt=0)
+    """Longest time of one call to that endpoint."""
+
+    chat_at_once: int = Field(default=4, ge=1)
+    """Calls to that endpoint on their way at the same time."""
+
+    chat_failures: Literal["stop", "leave_out"] = "stop"
+    """What a question without an answer does: end the run, or be left out and counted."""
+
+    chat_answers_file: Path = Path("var/chat-answers.sqlite")
+    """Where the answers of that endpoint are kept, so that nothing is asked twice."""
+
     tokenizer_dir: Path = Path("var/tokenizers")
     """Folder of the tokenizer files."""
 
@@ -206,9 +225,9 @@ class Settings(QdrantSettings):
         """
         return self.max_inflight or INFLIGHT_PER_CPU * self.cpus
 
-    @field_validator("reranker_url")
+    @field_validator("reranker_url", "chat_url")
     @classmethod
-    def _reranker_url_has_a_host(cls, url: str | None) -> str | None:
+    def _url_has_a_host(cls, url: str | None) -> str | None:
         return require_url(url, "http(s)://host[:port]")
 
     @model_validator(mode="after")

@@ -121,6 +121,15 @@ class FakeEmbedder:
             progress(len(texts))
         return [hash_vector(text, self._identity.dimension) for text in texts]
 
+    def embed_spans(
+        self, text: str, spans: Sequence[tuple[int, int]], overlap: int
+    ) -> list[Vector]:
+        """
+        Return one normalised vector per range, which depends on the whole text too.
+        """
+        dimension = self._identity.dimension
+        return [hash_vector(f"{one} {overlap} of {text!r}", dimension) for one in spans]
+
 
 class FakeReranker:
     """

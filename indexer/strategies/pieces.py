@@ -4,6 +4,7 @@ What a strategy is given, and what it returns.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +14,7 @@ from assembler.span import Span
 from indexer.borders import find_borders
 from indexer.cut import Cutter
 from indexer.formats.registry import AS_MARKDOWN
-from indexer.ports import DocumentEmbedder
+from indexer.ports import ChatModel, DocumentEmbedder
 from indexer.ruler import Ruler
 from indexer.sections import Part, split_sections
 from indexer.sources import is_code
@@ -33,6 +34,8 @@ class SourceToCut:
     Attributes:
         name: Source id or file name: its suffix tells the language of code.
         language: BCP 47 tag; "" for unknown.
+        source_id: For what is kept about the source; "" where nothing is.
+        chat: Is asked where settings name a model that writes; None where there is none.
     """
 
     text: str
@@ -40,6 +43,15 @@ class SourceToCut:
     media_type: str
     language: str
     embedder: DocumentEmbedder
+    chat: ChatModel | None = None
+    source_id: str = ""
+
+    @cached_property
+    def content_sha256(self) -> str:
+        """
+        Return the hash of the text's UTF-8 bytes, in hex.
+        """
+        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
 
     @cached_property
     def ruler(self) -> Ruler:
@@ -132,8 +144,10 @@ class Cut:
         parts: Partition the text.
         cutter: Knows the borders that the sections store.
         reason: Why it was cut so, where that depends on the text; "" where it does not.
+        counts: What was done how often, and what was refused.
     """
 
     parts: tuple[CutPart, ...]
     cutter: Cutter
     reason: str = field(default="")
+    counts: Mapping[str, int] = field(default_factory=dict)

@@ -12,9 +12,15 @@ from adapters.store import ChunkerSpec
 from assembler.errors import InvalidRequest
 from indexer.strategies.adaptive import cut_adaptively
 from indexer.strategies.auto import cut_automatically
+from indexer.strategies.by_model import PROMPT_VERSION as BORDERS_VERSION
+from indexer.strategies.by_model import cut_by_model
 from indexer.strategies.cluster import cut_by_clusters
 from indexer.strategies.code import cut_by_syntax
+from indexer.strategies.context_sentence import PROMPT_VERSION as CONTEXT_VERSION
 from indexer.strategies.conversation import cut_by_turns
+from indexer.strategies.late import NAME as LATE
+from indexer.strategies.late import OVERLAP, cut_for_late
+from indexer.strategies.late import VERSION as LATE_VERSION
 from indexer.strategies.pieces import Cut, SourceToCut, Value, Values
 from indexer.strategies.recursive import cut_recursively
 from indexer.strategies.semantic import cut_by_distance
@@ -71,6 +77,16 @@ _HEADINGS = {
     )
 }
 _TEXT = {**_SIZE, **_HEADINGS}
+
+CONTEXT = "context"
+FOR_ALL = {
+    CONTEXT: Setting(
+        "",
+        "model at the chat endpoint that writes a sentence of context before each chunk, in what "
+        "is embedded alone",
+    )
+}
+"""Settings that every strategy takes; one that is not named is no part of the configuration."""
 
 _STRUCTURE = Strategy(
     "2",
@@ -156,6 +172,27 @@ STRATEGIES: Mapping[str, Strategy] = {
         {**_SIZE, "least": Setting(32, "shorter pieces are joined with a neighbour")},
         "headed parts, split where they change and joined where they are short",
     ),
+    LATE: Strategy(
+        LATE_VERSION,
+        cut_for_late,
+        {
+            **_TEXT,
+            OVERLAP: Setting(
+                64, "tokens that windows share where a document is longer than the model takes"
+            ),
+        },
+        "as `structure`; vectors are of a chunk's tokens in the whole document",
+    ),
+    "llm": Strategy(
+        f"1+prompt{BORDERS_VERSION}",
+        cut_by_model,
+        {
+            **_TEXT,
+            "model": Setting("", "model at the chat endpoint that proposes borders"),
+            "least": Setting(16, "borders that leave shorter pieces are refused"),
+        },
+        "where a model that writes proposes; what does not hold is cut by `recursive`",
+    ),
     "auto": Strategy(
         _LEAVES_TO_STRUCTURE,
         _with_structure(cut_automatically),
@@ -187,14 +224,18 @@ def chunker_of(name: str, given: Mapping[str, Value] | None = None) -> ChunkerSp
         InvalidRequest: An unknown strategy or setting, or a value that does not go.
     """
     strategy = strategy_of(ChunkerSpec(name, ""))
+    settings = {**strategy.settings, **FOR_ALL}
     values = strategy.defaults
     for key, value in (given or {}).items():
-        if key not in strategy.settings:
-            known = ", ".join(strategy.settings)
+        if key not in settings:
+            known = ", ".join(settings)
             raise InvalidRequest("setting", f"{key!r} of {name} is not one of {known}")
-        values[key] = strategy.settings[key].value_of(key, value)
-    _check_together(values)
-    return ChunkerSpec(name, strategy.version, values)
+        values[key] = settings[key].value_of(key, value)
+    if not values.get(CONTEXT):
+        values.pop(CONTEXT, None)
+    _check_together(name, values)
+    version = strategy.version + (f"+context{CONTEXT_VERSION}" if CONTEXT in values else "")
+    return ChunkerSpec(name, version, values)
 
 
 def kept_chunker(stored: ChunkerSpec, given: Mapping[str, Value] | None = None) -> ChunkerSpec:
@@ -204,7 +245,7 @@ def kept_chunker(stored: ChunkerSpec, given: Mapping[str, Value] | None = None) 
     Raises:
         InvalidRequest: This release does not know the strategy, or a given setting does not go.
     """
-    known = strategy_of(stored).settings
+    known = {**strategy_of(stored).settings, **FOR_ALL}
     values = {key: value for key, value in stored.settings.items() if key in known}
     return chunker_of(stored.name, {**values, **(given or {})})
 
@@ -231,7 +272,13 @@ def check_limit(chunker: ChunkerSpec, most_tokens: int, room_tokens: int) -> Non
             )
 
 
-def _check_together(values: Mapping[str, Value]) -> None:
+def _check_together(name: str, values: Mapping[str, Value]) -> None:
+    if values.get("model") == "":
+        raise InvalidRequest("setting", f"{name} needs model=NAME, a model at the chat endpoint")
+    if name == LATE and CONTEXT in values:
+        raise InvalidRequest(
+            "setting", f"{CONTEXT} changes no vector of late; leave one of them out"
+        )
     size = int(values.get("size", 0))
     if int(values.get("overlap", 0)) >= max(size, 1):
         raise InvalidRequest("setting", f"overlap={values['overlap']} must be below size={size}")

@@ -90,6 +90,21 @@ def test_a_comparison_is_told_written_and_resumed(run, docs: Path, tmp_path: Pat
     assert "fixed size=6,fixed,recall@2" in (tmp_path / "found" / "report.csv").read_text()
 
 
+def test_late_vectors_are_compared_as_others_are(run, docs: Path, tmp_path: Path) -> None:
+    run(
+        *(str(docs), "--questions", "questions.jsonl", "--out", "found", "--top", "2"),
+        *("--strategy", "structure", "--strategy", "late", "--budgets", "60"),
+    )
+
+    structure, late = json.loads((tmp_path / "found" / "report.json").read_text())["ways"]
+
+    assert late["chunks"] == structure["chunks"] == 8
+    assert late["embedded"] == 8
+    assert late["measures"]["recall@2"]["mean"] > 0.5
+    assert late["measures"]["evidence_recall@60"]["mean"] > 0.5
+    assert 1000 < late["index_bytes"] < 100_000_000
+
+
 def test_a_question_set_brings_its_own_documents(run, tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     (folder / "docs").mkdir(parents=True)

@@ -4,6 +4,9 @@ Whatever a text is made of and however it is cut: nothing is lost, nothing is ab
 
 from __future__ import annotations
 
+import json
+import random
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adapters.chat import Asked
 from adapters.store import EmbeddingSpec
 from assembler.span import union_of
 from indexer.cut_source import CutSource, cut_source
@@ -57,6 +61,31 @@ class ShortLetters(LetterEmbedder, Short):
     """
 
 
+class OddChat:
+    """
+    A model that writes, which proposes borders of every kind, and sentences that are too long; what
+    it says depends on what it is asked alone.
+    """
+
+    def answers(self, model: str, asked: Sequence[Asked]) -> list[str | None]:
+        return [self._answer(one) for one in asked]
+
+    def _answer(self, asked: Asked) -> str | None:
+        said = random.Random(asked.key)
+        text = asked.prompt.partition("<text>\n")[2].removesuffix("\n</text>")
+        places = [said.randrange(max(len(text), 1)) for _ in range(said.randrange(6))]
+        if said.randrange(3):
+            places.sort()
+        words = [text[place : place + said.randrange(1, 30)] for place in places]
+        answers = (
+            json.dumps(words),
+            json.dumps([*words, 7, "not there"]),
+            "no array",
+            "word " * 400,
+        )
+        return said.choice((*answers, None))
+
+
 models = st.sampled_from([FakeEmbedder(), Short(), ShortLetters(), UnevenEmbedder()])
 chunkers = st.one_of(
     *(
@@ -68,7 +97,9 @@ chunkers = st.one_of(
                     for key, value in (("size", size), ("overlap", over % size), ("piece", size))
                     if key in STRATEGIES[name].settings
                 }
-                | ({"least": size // 2} if name == "adaptive" else {}),
+                | ({"least": size // 2} if name in ("adaptive", "llm") else {})
+                | ({"model": "m"} if name == "llm" else {})
+                | ({"context": "m"} if over % 4 == 0 and name != "late" else {}),
             ),
             st.integers(1, 130),
             st.integers(0, 129),
@@ -90,6 +121,7 @@ def cut(text: str, place: tuple[str, str], embedder: FakeEmbedder, chunker) -> C
         is_active=True,
         embedder=embedder,
         chunker=chunker,
+        chat=OddChat(),
     )
 
 

@@ -56,3 +56,21 @@ def test_models_do_not_share_vectors(tmp_path: Path) -> None:
     assert other.embedded == 1
     small.close()
     other.close()
+
+
+def test_vectors_of_parts_are_made_together_and_kept(tmp_path: Path) -> None:
+    cache = CachedEmbedder(FakeEmbedder(), tmp_path / "vectors.sqlite")
+    text, spans = "one two", [(0, 4), (4, 7)]
+
+    made = cache.embed_spans(text, spans, 5)
+    again = cache.embed_spans(text, spans, 5)
+    first = cache.embedded
+    others = [cache.embed_spans(text, spans, 6), cache.embed_spans("one too", spans, 5)]
+
+    for vector, expected in zip(made, FakeEmbedder().embed_spans(text, spans, 5), strict=True):
+        assert vector == pytest.approx(expected, abs=1e-6)
+    assert again == made
+    assert (first, cache.embedded) == (2, 6)
+    assert made not in others
+    assert cache.embed_spans(text, [], 5) == []
+    cache.close()

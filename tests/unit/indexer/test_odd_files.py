@@ -4,106 +4,154 @@ Odd files of every format in one run: what can be read is there whole, and all e
 
 from __future__ import annotations
 
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from adapters.edge_index import EdgeIndex
+from adapters.edge_store import EdgeStore
+from assembler.assemble import ContextAssembler
 from assembler.model import FOREVER
+from assembler.request import AssembleRequest, Budget, ContextTokens, Query, Target
+from assembler.scope import Scope
+from assembler.source_text import SourceRequest, read_source
+from assembler.stages import no_deadline
 from indexer.index import run_index
+from indexer.read_source import media_type_of
+from indexer.read_source import read_source as read_file
 from indexer.request import IndexRequest
-from tests.documents import archive, docx, epub, pdf, pptx, protected_pdf, xlsx
-from tests.fakes import FakeEmbedder, FakeIndex
-from tests.small_index import SmallIndex
+from indexer.sources import find_sources
+from indexer.verify import verify_index
+from tests.documents import pdf
+from tests.fakes import FakeEmbedder
+from tests.odd_files import BAD, GOOD, MOST_BYTES, PLACES, SAID, TABLE, write_odd_files
+from tests.small_index import Counters, SmallIndex
 
-pytest.importorskip("pypdf")
 pytest.importorskip("tree_sitter")
 
-CODE = "def f():\n    return 1\n" * 30
-GOOD: dict[str, bytes | str] = {
-    "plain.txt": "One sentence. And another.\n",
-    "crlf.txt": "One\r\ntwo\r\n",
-    "bom.txt": b"\xef\xbb\xbfWith a mark.",
-    "wide.txt": "Sixteen bits.".encode("utf-16"),
-    "mixed.md": "# Mixed\n\nEnglish, Deutsch, polski, русский, 日本語, हिन्दी.\n",
-    "rtl.md": "# שלום\n\nمرحبا بالعالم. שלום עולם.\n",
-    "headings.md": "".join(f"{'#' * (n % 6 + 1)} Heading {n}\n" for n in range(40)),
-    "no-headings.md": "Only text. " * 300,
-    "front.md": "---\ntitle: x\n---\n# A\n\nText.\n",
-    "line.txt": "x" * 30_000,
-    "words.txt": "word " * 8_000,
-    "table.md": "| a | b |\n| - | - |\n" + "| 1 | 2 |\n" * 3_000,
-    "list.md": "As follows:\n\n" + "- item\n" * 500,
-    "fence.md": "```py\n" + "x = 1\n" * 400 + "```\n",
-    "emoji.txt": "👩‍👩‍👧" * 400,
-    "marks.txt": "o" + "\u0301" * 900,
-    "nul.txt": b"one \x00 zero" + b" more words" * 60,
-    "page.html": "<nav>Menu</nav><h1>Page</h1><p>Text</p>",
-    "rest.rst": "Title\n=====\n\nText of reStructuredText.\n",
-    "code.py": CODE,
-    "code.rs": "fn main() {}\n" * 50,
-    "broken.py": "def f(:\n  ((((\n",
-    "data.json": '{"a": [1, 2, 3]}',
-    "rows.csv": "a,b\n1,2\n",
-    "tabs.txt": "\tindented\n\n\t\ttwice\n",
-    "chat.jsonl": '{"role": "user", "content": "Where?"}\n{"role": "bot", "content": "Here."}\n'
-    * 3,
-    "pages.pdf": pdf([["First page"], [], ["Third page"]]),
-    "word.docx": docx(("Heading1", "Title"), ("", "Text.")),
-    "slides.pptx": pptx(("One", "Text")),
-    "sheet.xlsx": xlsx(A=[("a", "b"), (1, 2)]),
-    "book.epub": epub("<h1>One</h1><p>Text</p>"),
-}
-BAD: dict[str, tuple[bytes | str, str]] = {
-    "empty.txt": ("", "is empty"),
-    "blank.md": (" \n\t\n", "is empty"),
-    "latin.txt": (b"caf\xe9 au lait", "is not utf-8 at byte 3"),
-    "binary.txt": (b"GIF\x00\x01" * 90, "is binary"),
-    "deep.html": ("<div>" * 5000, "nested too deep"),
-    "locked.pdf": (protected_pdf(pdf([["x"]]), "secret"), "protected by a password"),
-    "damaged.pdf": (b"%PDF-1.7 and no more", "is damaged or no PDF"),
-    "scan.pdf": (pdf([[]]), "has no text"),
-    "empty.pdf": (b"", "is empty"),
-    "locked.docx": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "protected by a password or of an older"),
-    "damaged.docx": (docx(("", "x"))[:200], "is damaged"),
-    "damaged.pptx": (archive(a="b"), "is damaged or no PowerPoint"),
-    "damaged.xlsx": (b"not a workbook", "is damaged"),
-    "empty.xlsx": (xlsx(A=[]), "is empty"),
-    "damaged.epub": (archive(a="b"), "is damaged"),
-    "locked.epub": (epub("<p>x</p>", encryption="aes"), "is protected"),
-    "log.jsonl": ('{"level": "info"}\n', "line 1 is no turn of a chat"),
-    "half.jsonl": ('{"role": "user", "content": "a"}\n{"role"', "line 2 is not JSON"),
-    "photo.png": (b"\x89PNG", "has no suffix of a text format"),
-}
+NOBODY = 65534
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "docs"
     folder.mkdir()
-    for name, content in (*GOOD.items(), *((name, one) for name, (one, _) in BAD.items())):
-        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    write_odd_files(folder)
     return folder
 
 
 @pytest.mark.parametrize("strategy", ["structure", "auto", "sliding"])
-def test_fifty_odd_files_are_indexed_or_named(folder: Path, strategy: str) -> None:
-    assert len(GOOD) + len(BAD) == 50
-    store = FakeIndex()
-    request = IndexRequest("docs", (folder,), strategy=strategy)
+async def test_ninety_odd_files_are_indexed_or_named(
+    folder: Path, tmp_path: Path, strategy: str
+) -> None:
+    assert len(GOOD) + len(BAD) + len(PLACES) == 90
+    expected = dict.fromkeys(GOOD)
+    if strategy == "auto":
+        (folder / "table-of-3-mb.md").write_text(TABLE)
+        expected["table-of-3-mb.md"] = None
+    store = EdgeStore(tmp_path / "data")
+    request = IndexRequest("docs", (folder,), strategy=strategy, most_file_bytes=MOST_BYTES)
 
     summary = run_index(request, store, FakeEmbedder(), lambda *_: None)
 
     (listing,) = store.listings("")
     rows = {row.source_id: row for row in listing.ledger.rows if row.to_rev == FOREVER}
-    assert set(rows) == set(GOOD)
+    assert set(rows) == set(expected)
     assert all(row.chunks for row in rows.values())
     named = {Path(one.path).name: one.reason for one in summary.unreadable}
-    assert set(named) == set(BAD)
-    for name, (_, reason) in BAD.items():
+    assert set(named) == {*BAD, *PLACES}
+    for name, reason in {**{name: why for name, (_, why) in BAD.items()}, **PLACES}.items():
         assert reason in named[name], name
+    assert sorted(SAID) == sorted(
+        name for name in GOOD if any(one.startswith(f"{name} h") for one in summary.warnings)
+    )
+    for name, oddity in SAID.items():
+        assert any(one.startswith(f"{name} {oddity}") for one in summary.warnings), name
     if strategy == "auto":
-        assert summary.reasons["code: syntax tree"] == 3
+        assert summary.reasons["code: syntax tree"] == 4
         assert summary.reasons["conversation: turns of speakers"] == 1
+    await check_whole(folder, tmp_path / "data", store, sorted(expected))
+
+
+async def check_whole(folder: Path, data: Path, store: EdgeStore, names: list[str]) -> None:
+    """
+    Check that every text is stored whole, and that contexts are slices of it.
+    """
+    assert verify_index("docs", "", store).problems == []
+    index = EdgeIndex(data)
+    assembler = ContextAssembler(
+        catalog=index,
+        index=index,
+        embedder=FakeEmbedder(),
+        counters=Counters(),
+        profiles=SmallIndex(folder).profiles,
+        clock=time.perf_counter,
+    )
+    for name in names:
+        wanted = read_file(folder / name, media_type_of(folder / name) or "")
+        asked = SourceRequest("docs", Scope(), name, None, None, 0, None)
+        text = (await read_source(asked, index, index)).text
+        assert text == wanted.text, name
+        reply = await assembler.assemble(
+            AssembleRequest(
+                queries=(Query(wanted.text[:200].replace("\x00", " ")),),
+                targets=(Target("docs", Scope(source_ids=(name,))),),
+                budget=Budget("chars", ContextTokens(1500)),
+            ),
+            no_deadline,
+        )
+        assert reply.passages, name
+        for passage in reply.passages:
+            for span in passage.sources[0].spans:
+                assert span.context.slice(reply.context) == span.source.slice(text), name
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """
+    Give up what lets a superuser open every file.
+    """
+    if os.geteuid():
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def test_what_may_not_be_opened_is_named_and_stops_nothing() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "closed").mkdir()
+        for place in ("a.md", "b.md", "closed/c.md"):
+            (folder / place).write_text("Text.\n")
+        (folder / "b.md").chmod(0)
+        (folder / "closed").chmod(0)
+        with as_nobody():
+            found, skipped = find_sources([folder])
+            small = SmallIndex(folder)
+            summary = run_index(
+                IndexRequest("docs", (folder,)), small.store, small.embedder, lambda *_: None
+            )
+        (folder / "closed").chmod(0o700)
+
+    assert [one.source_id for one in found] == ["a.md", "b.md"]
+    assert [(Path(one.path).name, one.reason) for one in skipped] == [
+        ("closed", "cannot be opened: Permission denied")
+    ]
+    assert [(Path(one.path).name, one.reason) for one in summary.unreadable] == [
+        ("closed", "cannot be opened: Permission denied"),
+        ("b.md", "Permission denied"),
+    ]
+    assert summary.written == 1
 
 
 async def test_a_citation_of_a_pdf_can_name_the_page(tmp_path: Path) -> None:

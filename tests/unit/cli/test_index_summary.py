@@ -1,0 +1,37 @@
+"""
+What a run says at its end, whatever its files are called.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+
+from rich.console import Console
+
+from cli.index import facts_of, show_summary
+from indexer.read_source import Unreadable
+from indexer.request import Summary
+
+
+def test_names_and_warnings_are_printed_as_they_are() -> None:
+    out = io.StringIO()
+    summary = Summary(
+        unreadable=[Unreadable("docs/[/red].png", "has no suffix of a text format")],
+        warnings=["[bold]a.txt holds 1 NUL, which are kept"],
+    )
+
+    show_summary(Console(file=out, width=200), summary)
+
+    assert "not read docs/[/red].png: has no suffix of a text format\n" in out.getvalue()
+    assert "warning [bold]a.txt holds 1 NUL, which are kept\n" in out.getvalue()
+
+
+def test_programs_get_every_count_by_its_name() -> None:
+    summary = Summary(reasons=Counter({"structure: headings": 2}), counts=Counter({"asked": 1}))
+
+    facts = json.loads(json.dumps(facts_of(summary)))
+
+    assert (facts["reasons"], facts["counts"]) == ({"structure: headings": 2}, {"asked": 1})
+    assert facts["report"]["borders"] == {}
