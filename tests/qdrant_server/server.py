@@ -40,6 +40,7 @@ class TestServer:
     Attributes:
         refuse: When set, every call is answered with this status.
         fail: Statuses that the next calls of a name are answered with.
+        lost: Statuses that the next calls of a name are answered with although they were done.
         delay_seconds: How long every call takes at least.
         emptied: Names of collections whose reads are answered with no points.
         is_terse: Whether searches are answered with no results at all.
@@ -80,6 +81,7 @@ class TestServer:
         }
         self.refuse: grpc.StatusCode | None = None
         self.fail: dict[str, list[grpc.StatusCode]] = {}
+        self.lost: dict[str, list[grpc.StatusCode]] = {}
         self.delay_seconds = 0.0
         self.emptied: list[str] = []
         self.is_terse = False
@@ -167,7 +169,7 @@ class TestServer:
         """
         for name in self.collections():
             self.lose(name)
-        self.refuse, self.fail, self.delay_seconds = None, {}, 0.0
+        self.refuse, self.fail, self.lost, self.delay_seconds = None, {}, {}, 0.0
         self.emptied, self.is_terse = [], False
         self.forget()
 
@@ -195,12 +197,20 @@ class TestServer:
         try:
             self._admit(request, context, failure)
             with self._lock:
-                return do()
+                done = do()
+                self._lose(call)
         except Refused as refused:
             context.abort(refused.code, refused.details)
         except Exception as error:  # noqa: BLE001  the engine raises nothing narrower
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+        else:
+            return done
         raise AssertionError
+
+    def _lose(self, call: str) -> None:
+        losing = self.lost.get(call)
+        if losing:
+            raise Refused(losing.pop(0), "the answer was lost by the test")
 
     def _admit(
         self, request: Message, context: grpc.ServicerContext, failure: grpc.StatusCode | None
