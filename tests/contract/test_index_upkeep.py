@@ -145,6 +145,7 @@ async def test_a_rollback_from_a_head_that_is_not_there_does_nothing(backend: Ba
         bring_to(backend.store, [one])
     with backend.store.upkeep("docs", "") as upkeep:
         upkeep.roll_back(None, at=minutes(4))
+    with backend.store.upkeep("docs", "") as upkeep:
         upkeep.collect(Retention(9, 0.0), at=minutes(4))  # remembers where the rollback began
 
     for revision, head in ((None, 1), (1, 3), (None, 9)):
