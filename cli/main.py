@@ -12,9 +12,11 @@ from contextassembler.client import ContextAssemblerCallError
 from pydantic import ValidationError
 from rich.console import Console
 
+from adapters.attachment import AttachedInvalid
 from assembler.errors import ContextAssemblerError
 from cli import (
     ask,
+    attach,
     compare,
     demo,
     index,
@@ -35,6 +37,7 @@ from server.settings import Settings
 from server.tls import TlsInvalid
 
 FAILURES = (
+    AttachedInvalid,
     CallersInvalid,
     ContextAssemblerError,
     ContextAssemblerCallError,
@@ -61,6 +64,7 @@ indexes.app.command("publish")(steps.publish)
 app.add_typer(indexes.app, name="indexes")
 app.add_typer(keys.app, name="keys")
 app.add_typer(model.app, name="model")
+app.command("attach")(attach.attach)
 app.command("ask")(ask.ask)
 app.command("source")(look.source)
 app.command("tokenizers")(look.tokenizers)

@@ -261,6 +261,15 @@ class _Collections(wire.CollectionsServicer):
 
         return self._server.answer("CollectionExists", request, context, do)
 
+    def Get(
+        self, request: wire.GetCollectionInfoRequest, context: grpc.ServicerContext
+    ) -> wire.GetCollectionInfoResponse:
+        def do() -> wire.GetCollectionInfoResponse:
+            collection = self._server.collection(request.collection_name)
+            return wire.GetCollectionInfoResponse(result=collection.described())
+
+        return self._server.answer("Get", request, context, do)
+
     def Create(
         self, request: wire.CreateCollection, context: grpc.ServicerContext
     ) -> wire.CollectionOperationResponse:
