@@ -17,7 +17,7 @@ from adapters.edge_index import EdgeIndex
 from adapters.edge_store import EdgeStore
 from adapters.joined_index import JoinedIndex
 from adapters.qdrant_collections import CollectionSettings
-from adapters.qdrant_connection import QdrantServer, Tls
+from adapters.qdrant_connection import QdrantServer, TlsFiles
 from adapters.qdrant_index import QdrantIndex
 from adapters.qdrant_search import SearchSettings
 from adapters.qdrant_store import QdrantStore
@@ -118,10 +118,10 @@ def qdrant_server(settings: QdrantSettings) -> QdrantServer:
     Return the address that `qdrant_url` names, and how it is spoken to.
     """
     url, key = urlsplit(settings.qdrant_url or ""), settings.qdrant_api_key
-    tls = Tls(
-        ca=_bytes(settings.qdrant_ca_file),
-        certificate=_bytes(settings.qdrant_client_cert_file),
-        key=_bytes(settings.qdrant_client_key_file),
+    tls = TlsFiles(
+        settings.qdrant_ca_file,
+        settings.qdrant_client_cert_file,
+        settings.qdrant_client_key_file,
     )
     return QdrantServer(
         host=url.hostname or "",
@@ -149,7 +149,3 @@ def collection_settings(settings: QdrantSettings) -> CollectionSettings:
         vectors_on_disk=settings.qdrant_vectors_on_disk,
         payload_on_disk=settings.qdrant_payload_on_disk,
     )
-
-
-def _bytes(path: Path | None) -> bytes | None:
-    return None if path is None else path.read_bytes()

@@ -58,6 +58,7 @@ class TestServer:
         port: int = 0,
         credentials: grpc.ServerCredentials | None = None,
         indexing_kilobytes: int | None = None,
+        is_recorded: bool = True,
     ) -> None:
         """
         Open the collections that the folder holds, and a port.
@@ -68,8 +69,10 @@ class TestServer:
             port: 0 takes a free one.
             credentials: For TLS.
             indexing_kilobytes: From which size of vectors on the engine links them.
+            is_recorded: Whether what is asked is kept; what is written takes much memory.
         """
         self._api_key = api_key
+        self._is_recorded = is_recorded
         self._is_kept = folder is not None
         self._folder = folder or Path(tempfile.mkdtemp(prefix="qdrant-", dir=MEMORY))
         self._credentials = credentials
@@ -187,8 +190,9 @@ class TestServer:
         Check a call, then do it.
         """
         with self._lock:
-            self.calls.append(call)
-            self.requests.append(request)
+            if self._is_recorded:
+                self.calls.append(call)
+                self.requests.append(request)
             failing = self.fail.get(call)
             failure = failing.pop(0) if failing else self.refuse
         until = time.monotonic() + self.delay_seconds
