@@ -40,7 +40,11 @@ from assembler.span import Span
 Item = TypeVar("Item")
 
 MOST_POINTS = 4_096
-"""No more are read beside the hits of one batch of searches."""
+"""No more are read of windows beside the hits of one batch of searches."""
+
+MOST_SOURCES = 32
+"""Of no more sources all chunks are read, where nothing says which are near; those that are left
+out have their hits alone."""
 
 
 class AttachedIndex(PointReads):
@@ -181,7 +185,7 @@ class AttachedIndex(PointReads):
         for points in await asyncio.gather(
             reads.points(alone),
             reads.matching(Filter(any_of=windows), MOST_POINTS if windows else 0),
-            *(reads.matching(one, MOST_CHUNKS) for one in whole),
+            *(reads.matching(one, MOST_CHUNKS) for one in whole[:MOST_SOURCES]),
         ):
             read.update((point.key, point) for point in points)
         return await asyncio.to_thread(_made, mapping, groups, list(read.values()))

@@ -181,6 +181,10 @@ async def test_what_answers_the_question_is_found_and_nothing_is_written(
     assert "policies/refunds.md" in {one.source_id for p in context.passages for one in p.sources}
     assert context.budget.context_tokens <= 600
     assert list(context.degradations) == [pb.DEGRADATION_TEXT_SEARCH_MISSING]
+    degraded = attached.running.service.metrics.registry.get_sample_value(
+        "context_assembler_responses_total", {"outcome": "degraded"}
+    )
+    assert degraded == 0.0
     assert set(attached.server.calls) == {"QueryBatch", "Scroll"}
     assert not WRITES & set(attached.server.calls)
 
