@@ -12,14 +12,17 @@ import fcntl
 import os
 import re
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 from adapters.edge_paths import StateFolder
 from adapters.index_names import is_index_name, require_index_name
 from adapters.sparse_copy import copy_with_holes
 from assembler.errors import IndexUnavailable, IndexUnknown, IndexUnusable
+
+Read = TypeVar("Read")
 
 KEPT_STATES = 2
 """How many states before the current one are kept."""
@@ -49,18 +52,41 @@ class IndexFolder:
             IndexUnusable: CURRENT does not name a state that is there.
             IndexUnavailable: The folder cannot be read.
         """
+        name, before = self._named(), ""
+        while not (_STATE.fullmatch(name) and (self._states / name).is_dir()):
+            if name == before:
+                raise IndexUnusable(self._index, _damaged("CURRENT"))
+            name, before = self._named(), name
+        return StateFolder(self._states / name)
+
+    def read(self, read: Callable[[StateFolder], Read]) -> Read:
+        """
+        Return what is read of the current state, of a later one where it is removed meanwhile.
+
+        Raises:
+            IndexUnknown: Nothing was ever published here.
+            IndexUnusable: Its files are damaged.
+        """
+        while True:
+            state = self.current()
+            try:
+                found = read(state)
+            except (IndexUnavailable, IndexUnusable, FileNotFoundError):
+                if self.current().name == state.name:
+                    raise
+                continue
+            if self.current().name == state.name:
+                return found
+
+    def _named(self) -> str:
         try:
-            name = self._current.read_text().strip()
+            return self._current.read_text().strip()
         except (FileNotFoundError, NotADirectoryError):
             raise IndexUnknown(self._index) from None
         except UnicodeDecodeError as error:
             raise IndexUnusable(self._index, _damaged("CURRENT")) from error
         except OSError as error:
             raise _unreadable(self._current, error) from error
-        state = StateFolder(self._states / name)
-        if not _STATE.fullmatch(name) or not state.path.is_dir():
-            raise IndexUnusable(self._index, _damaged("CURRENT"))
-        return state
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -167,9 +193,12 @@ class IndexFolder:
         self.keep(state)
         try:
             write_durably(self._current, f"{state.name}\n")
-            state.build.unlink(missing_ok=True)
         except OSError as error:
             raise _unwritable(self._path, error) from error
+        # It is published, whatever becomes of what is left of the way there.
+        for left in (state.build, self.journal):
+            with suppress(OSError):
+                left.unlink(missing_ok=True)
         for path in self._states.iterdir():
             if int(path.name) < int(state.name) - kept_states:
                 shutil.rmtree(path, ignore_errors=True)
@@ -181,8 +210,11 @@ class IndexFolder:
 
     def discard(self, state: StateFolder) -> None:
         """
-        Remove a state that never became current.
+        Remove a state, unless it became current.
         """
+        with suppress(IndexUnavailable, IndexUnknown, IndexUnusable):
+            if self._named() == state.name:
+                return
         shutil.rmtree(state.path, ignore_errors=True)
 
 

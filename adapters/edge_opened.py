@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from adapters.edge_files import KEPT_STATES, IndexFolder, opening
+from adapters.edge_files import IndexFolder, opening
 from adapters.edge_paths import StateFolder
 from adapters.edge_shard import EdgeShard, close_all
 from adapters.edge_state import read_heads, read_ledger, read_manifests
@@ -201,7 +201,7 @@ class OpenedStates:
                 try:
                     return ask(state)
                 except (IndexUnavailable, IndexUnusable):
-                    if self._is_kept(index, state.name):
+                    if self._is_current(index, state.name):
                         raise
             refresh = True
         raise IndexUnavailable(f"index {index!r} is published faster than it can be opened")
@@ -272,16 +272,17 @@ class OpenedStates:
                 if served is not None:
                     # While it is opened, the earlier state answers.
                     state.open_as(served.state)
-            except (IndexUnavailable, IndexUnusable):
-                if self._is_kept(index, folder.name):
+            except (IndexUnavailable, IndexUnknown, IndexUnusable):
+                if self._is_current(index, folder.name):
                     raise
                 folder = IndexFolder(self._root, index).current()
             else:
                 return state
         raise IndexUnavailable(f"index {index!r} is published faster than it can be opened")
 
-    def _is_kept(self, index: str, state: str) -> bool:
+    def _is_current(self, index: str, state: str) -> bool:
         """
-        Return whether the files of a state are there: writers remove those of older ones.
+        Return whether the files of a state are there: writers remove those of older ones, and a
+        purge those of all.
         """
-        return int(state) >= int(IndexFolder(self._root, index).current().name) - KEPT_STATES
+        return IndexFolder(self._root, index).current().name == state

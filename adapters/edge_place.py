@@ -129,7 +129,6 @@ class EdgePlace:
             self._folder.commit(self._state, kept_states=0)
         else:
             self._folder.commit(self._state)
-        self._folder.journal.unlink(missing_ok=True)
         self._is_kept = True
 
     def move_head(self, head: Head) -> None:

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from adapters.builds import no_build, require_whole
 from adapters.edge_files import IndexFolder, index_names
+from adapters.edge_paths import StateFolder
 from adapters.edge_place import EdgePlace
 from adapters.edge_state import read_build, read_heads, read_ledger, read_manifests
 from adapters.head import Build
@@ -85,11 +87,15 @@ class EdgeStore:
         folder = IndexFolder(self._root, index)
         if of_build and self.waiting_build(index, tenant) is None:
             raise no_build(index)
+
+        def opened(state: StateFolder) -> EdgePlace:
+            return EdgePlace(index, tenant, folder, state, is_kept=True)
+
         try:
-            state = folder.waiting() if of_build else folder.current()
+            waiting = folder.waiting() if of_build else None
+            place = opened(waiting) if waiting else folder.read(opened)
         except IndexUnknown:
-            state = None
-        place = EdgePlace(index, tenant, folder, state or folder.empty(), is_kept=True)
+            place = opened(folder.empty())
         try:
             _, ledger = place.known()
             yield PointPartReader(index, place, tenant, ledger, place.journal)
@@ -136,12 +142,16 @@ class EdgeStore:
         """
         found: list[IndexListing] = []
         for index in index_names(self._root):
-            state = IndexFolder(self._root, index).current()
-            manifests = read_manifests(index, state)
-            heads, _ = read_heads(index, state)
-            for name, head in sorted(heads.items()):
-                manifest = manifests.get(head.generation or "")
-                if tenant in (None, name) and manifest is not None:
-                    ledger = read_ledger(index, state, name, head)
-                    found.append(IndexListing(index, manifest, ledger, name))
+            folder = IndexFolder(self._root, index)
+            found += folder.read(partial(_listings_of, index, tenant))
         return found
+
+
+def _listings_of(index: str, tenant: str | None, state: StateFolder) -> list[IndexListing]:
+    manifests = read_manifests(index, state)
+    heads, _ = read_heads(index, state)
+    return [
+        IndexListing(index, manifest, read_ledger(index, state, name, head), name)
+        for name, head in sorted(heads.items())
+        if (manifest := manifests.get(head.generation or "")) and tenant in (None, name)
+    ]

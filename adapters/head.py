@@ -26,6 +26,7 @@ class Head:
         newest_revision: The highest number that was ever published.
         moved_back_at: When it was rolled back, in seconds since the Unix epoch; 0 once a publish
             has followed, or where it never was.
+        moved_back_from: The revision that the last of these rollbacks left; 0 likewise.
     """
 
     generation: str | None = None
@@ -37,6 +38,7 @@ class Head:
     gone: tuple[int, ...] = ()
     newest_revision: int = 0
     moved_back_at: float = 0.0
+    moved_back_from: int = 0
 
     @property
     def is_rolled_back(self) -> bool:
@@ -70,7 +72,7 @@ class Build:
     readers: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
 
 
-def head_of(ledger: TenantLedger, *, moved_back_at: float = 0.0) -> Head:
+def head_of(ledger: TenantLedger, *, moved_back_at: float = 0.0, moved_back_from: int = 0) -> Head:
     """
     Return the head of a ledger.
     """
@@ -86,6 +88,16 @@ def head_of(ledger: TenantLedger, *, moved_back_at: float = 0.0) -> Head:
         gone=tuple(sorted(set(range(oldest, ledger.revision)).difference(stay))),
         newest_revision=max(ledger.newest_revision, ledger.revision),
         moved_back_at=moved_back_at,
+        moved_back_from=moved_back_from,
+    )
+
+
+def kept_head(before: Head, ledger: TenantLedger) -> Head:
+    """
+    Return the head of a ledger that is changed where the head stands.
+    """
+    return head_of(
+        ledger, moved_back_at=before.moved_back_at, moved_back_from=before.moved_back_from
     )
 
 

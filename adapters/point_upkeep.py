@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from adapters.head import Head, head_of
+from adapters.head import Head, head_of, kept_head
 from adapters.ledger import as_of
 from adapters.payload_keys import SOURCE_ID
 from adapters.place import UpkeepPlace, of_tenant
@@ -37,16 +37,21 @@ class PointUpkeep:
         """
         return self._ledger
 
-    def roll_back(self, revision: int | None, *, at: float) -> IndexVersion:
+    def roll_back(
+        self, revision: int | None, *, at: float, head: int | None = None
+    ) -> IndexVersion:
         """
         Move the head back to a kept revision (None: the one before the head) in one write.
 
         What lies beyond it stays until the next publish: requests may be reading it.
         """
-        ledger = back_at(self._ledger, revision)
-        self._place.move_head(head_of(ledger, moved_back_at=at))
-        self._ledger = ledger
-        return IndexVersion(ledger.generation or "", ledger.revision)
+        before = self._ledger
+        if not is_rolled_back(before, self._head.moved_back_from, revision, head):
+            self._ledger = back_at(before, revision)
+            self._place.move_head(
+                head_of(self._ledger, moved_back_at=at, moved_back_from=before.revision)
+            )
+        return IndexVersion(self._ledger.generation or "", self._ledger.revision)
 
     def collect(self, retention: Retention, *, at: float) -> Collected:
         """
@@ -58,7 +63,7 @@ class PointUpkeep:
         beyond: Collection[int] = ()
         if head.is_rolled_back and head.moved_back_at > at - retention.retired_seconds:
             beyond = range(head.revision + 1, head.newest_revision + 1)
-        moved = head_of(ledger, moved_back_at=head.moved_back_at)
+        moved = kept_head(head, ledger)
         self._place.forget_beyond()
         self._place.hide(moved, ledger)
         if ledger != before or head.is_rolled_back:
@@ -89,7 +94,7 @@ class PointUpkeep:
             earlier=tuple(row for row in before.earlier if row.source_id != source_id),
             tombstones=(*tombstones, Tombstone(source_id, purged_at, readers)),
         )
-        head = head_of(ledger, moved_back_at=self._head.moved_back_at)
+        head = kept_head(self._head, ledger)
         self._place.forget_beyond()
         self._place.hide(head, ledger)
         points = 0
@@ -127,6 +132,34 @@ class PointUpkeep:
                     writer.delete(wanted)
                 deleted += count
         return deleted
+
+
+def is_rolled_back(
+    ledger: TenantLedger, moved_back_from: int, revision: int | None, head: int | None
+) -> bool:
+    """
+    Return whether what a rollback asks for is done already.
+
+    Args:
+        ledger: As of the head.
+        moved_back_from: The revision that the last rollback left.
+        revision: Where the head shall go; None for the revision before it.
+        head: Where the head is expected, or None.
+
+    Raises:
+        InvalidRequest: The head is somewhere else.
+    """
+    if revision == ledger.revision:
+        return True
+    if head in (None, ledger.revision):
+        return False
+    if revision is None and moved_back_from == head:
+        return True
+    raise InvalidRequest(
+        "head",
+        f"the head is at revision {ledger.revision}, not at {head}: something else was published "
+        "or rolled back; look with `indexes list`",
+    )
 
 
 def back_at(ledger: TenantLedger, revision: int | None) -> TenantLedger:

@@ -56,8 +56,8 @@ class PointPublication:
         self._readers: dict[str, tuple[str, ...] | None] = {}
         self._stored = StoredVectors(place, tenant, ledger)
         self.is_committed = False
+        self._place.forget_beyond()
         if head.generation is not None:
-            self._place.forget_beyond()
             swept = self._place.manifests() if head.is_rolled_back else (head.generation,)
             for generation in swept:
                 self._sweep(generation)

@@ -5,8 +5,9 @@ How a Qdrant server is reached, and what its errors mean here.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -62,6 +63,34 @@ class Tls:
     key: bytes | None = field(default=None, repr=False)
 
 
+class TlsFiles:
+    """
+    The files of a `Tls`, read again for every new connection: certificates are renewed while a
+    service runs.
+    """
+
+    def __init__(self, ca: Path | None, certificate: Path | None, key: Path | None) -> None:
+        """
+        Read the files.
+
+        Raises:
+            OSError: One cannot be read.
+        """
+        self._paths = (ca, certificate, key)
+        self._last = self._read()
+
+    def contents(self) -> Tls:
+        """
+        Return what the files hold, or, where one cannot be read now, what they held.
+        """
+        with suppress(OSError):
+            self._last = self._read()
+        return self._last
+
+    def _read(self) -> Tls:
+        return Tls(*(None if path is None else path.read_bytes() for path in self._paths))
+
+
 @dataclass(frozen=True, slots=True)
 class QdrantServer:
     """
@@ -78,7 +107,7 @@ class QdrantServer:
     grpc_port: int = 6334
     http_port: int = 6333
     api_key: str | None = field(default=None, repr=False)
-    tls: Tls | None = None
+    tls: Tls | TlsFiles | None = None
     timeout_seconds: float = 5.0
     write_timeout_seconds: float = 60.0
     retries: int = 2
@@ -98,18 +127,19 @@ class QdrantServer:
     def _arguments(self) -> dict[str, Any]:
         # Made for each client, which writes into the options.
         options: dict[str, object] = dict(_OPTIONS)
-        if self.tls is not None:
+        tls = self.tls.contents() if isinstance(self.tls, TlsFiles) else self.tls
+        if tls is not None:
             options |= {
-                "root_certificates": self.tls.ca,
-                "private_key": self.tls.key,
-                "certificate_chain": self.tls.certificate,
+                "root_certificates": tls.ca,
+                "private_key": tls.key,
+                "certificate_chain": tls.certificate,
             }
         return {
             "host": self.host,
             "port": self.http_port,
             "grpc_port": self.grpc_port,
             "prefer_grpc": True,
-            "https": self.tls is not None,
+            "https": tls is not None,
             "api_key": self.api_key,
             "grpc_options": options,
             "check_compatibility": False,

@@ -87,7 +87,7 @@ class QdrantIndex(PointReads):
         observer: CallObserver | None = None,
     ) -> None:
         super().__init__(is_exact=is_exact)
-        self._link = QdrantLink(server, observer=observer, time_left=time_left)
+        self.link = QdrantLink(server, observer=observer, time_left=time_left)
         self._settings = settings
         self._clock = clock
         self._head_seconds = head_seconds
@@ -98,13 +98,13 @@ class QdrantIndex(PointReads):
         """
         Return whether the server answers, as far as is known.
         """
-        return self._link.state is not BreakerState.OPEN
+        return self.link.state is not BreakerState.OPEN
 
     async def close(self) -> None:
         """
         Close the connection.
         """
-        await self._link.close()
+        await self.link.close()
 
     async def resolve(self, index: str, tenant: str, *, refresh: bool = False) -> IndexState:
         """
@@ -134,7 +134,7 @@ class QdrantIndex(PointReads):
         Return every index that the tenant has published into, with the tenant's part.
         """
         with translated("", missing=IndexUnavailable("the list of indexes is not there")):
-            answer = await self._link.call(
+            answer = await self.link.call(
                 "list_collections",
                 lambda client, timeout: client.grpc_collections.List(
                     wire.ListCollectionsRequest(), timeout=timeout
@@ -186,7 +186,7 @@ class QdrantIndex(PointReads):
 
         try:
             with translated(scope.index, missing=VersionGone(str(scope.version))):
-                answer = await self._link.call("query_batch", send)
+                answer = await self.link.call("query_batch", send)
         except VersionGone as gone:
             raise await self._why_gone(scope, gone) from gone
         found = scored(answer, len(queries))
@@ -248,7 +248,7 @@ class QdrantIndex(PointReads):
             call = client.grpc_points.Scroll(request, timeout=timeout)
             return call
 
-        return await self._link.call("scroll", send)
+        return await self.link.call("scroll", send)
 
     async def _why_gone(self, scope: ReadScope, gone: VersionGone) -> ContextAssemblerError:
         """

@@ -10,7 +10,9 @@ import uuid
 from collections.abc import Callable
 from typing import TypeAlias
 
+import grpc
 from qdrant_client import grpc as wire
+from qdrant_client.common.client_exceptions import QdrantException
 
 from adapters.head import Head
 from adapters.ledger import HEAD, plain
@@ -21,6 +23,10 @@ from assembler.errors import IndexUnavailable
 
 WallClock: TypeAlias = Callable[[], float]
 """Returns seconds since the Unix epoch: the leases of several machines' writers are compared."""
+
+
+_BROKEN = (grpc.RpcError, QdrantException)
+_LEAVING_TRIES = 2
 
 
 class WriterLock:
@@ -58,7 +64,11 @@ class WriterLock:
             field=wire.FieldCondition(key=WRITER_UNTIL, range=wire.Range(lt=float(now)))
         )
         free = wire.Condition(filter=wire.Filter(should=[keyword(WRITER, ""), expired]))
-        self._change(free, {})
+        try:
+            self._change(free, {})
+        except _BROKEN:
+            self.leave()  # it may have been taken: others would wait for its end
+            raise
 
     def renew(self) -> None:
         """
@@ -71,19 +81,46 @@ class WriterLock:
         """
         Move the head, in the step in which the lock is checked.
 
+        Where the answer is lost, the lock is given back, so that nothing that is still on its way
+        can move the head, and the head is read: it has moved, or it has not.
+
         Raises:
-            IndexUnavailable: The lock was lost.
+            IndexUnavailable: The lock was lost, or nobody answers any more.
         """
-        found = self._change(keyword(WRITER, self._name), head_payload(head))
+        try:
+            found = self._change(keyword(WRITER, self._name), head_payload(head))
+        except _BROKEN as error:
+            if self._has_moved(head, error):
+                return
+            raise
         if found.get("body") != plain(HEAD, head):
             raise self._lost(str(found.get(WRITER)))
 
     def leave(self) -> None:
         """
-        Give the lock back.
+        Give the lock back; where nobody answers, it ends by itself.
         """
+        for _ in range(_LEAVING_TRIES):
+            try:
+                self._give_back()
+            except _BROKEN:
+                continue
+            return
+
+    def _give_back(self) -> Payload:
         free = {WRITER: "", WRITER_UNTIL: 0}
-        self._ledger.change_head(self._tenant, keyword(WRITER, self._name), free)
+        return self._ledger.change_head(self._tenant, keyword(WRITER, self._name), free)
+
+    def _has_moved(self, head: Head, error: Exception) -> bool:
+        try:
+            found = self._give_back()
+        except _BROKEN:
+            where = f"{head.generation}.{head.revision}"
+            raise IndexUnavailable(
+                f"Qdrant stopped answering while the head of index {self._index!r} was moved to "
+                f"{where}: it may have moved; look with `indexes list`, then run the command again"
+            ) from error
+        return found.get("body") == plain(HEAD, head)
 
     def _change(self, condition: wire.Condition, payload: Payload) -> Payload:
         until = int(self._wall_clock() + self._lease_seconds)

@@ -5,8 +5,11 @@ One tenant's part of an index on a Qdrant server, as it is written.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
+import grpc
 from qdrant_client import QdrantClient
+from qdrant_client.common.client_exceptions import QdrantException
 
 from adapters.head import Build, Head
 from adapters.place import write_readers
@@ -128,7 +131,9 @@ class QdrantPlace:
         self._lock.renew()
         self._ledger.write_manifest(manifest, build.published_at)
         self._lock.move_head(build.head)
-        self._ledger.forget_build(self._tenant)
+        # It is published, whatever becomes of its record; the next writer removes that too.
+        with suppress(grpc.RpcError, QdrantException):
+            self._ledger.forget_build(self._tenant)
 
     def stage(self, build: Build, ledger: TenantLedger) -> None:
         """

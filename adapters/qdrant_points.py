@@ -167,7 +167,13 @@ class QdrantPoints:
         native, offset = qdrant_filter(wanted), None
         while True:
             request = scroll_points(
-                self._collection, native, keys, PAGE, offset=offset, with_dense=keys is not None
+                self._collection,
+                native,
+                keys,
+                PAGE,
+                offset=offset,
+                with_dense=keys is not None,
+                consistency=MAJORITY,
             )
             answer = self._points().Scroll(request, timeout=self._timeout)
             yield from answer.result

@@ -93,7 +93,7 @@ def _query(
     return wire.QueryPoints(
         collection_name=collection,
         query=wire.Query(nearest=nearest),
-        using=query.using,
+        using=query.using or None,
         filter=filters[id(query.wanted)],
         params=params,
         limit=query.limit,

@@ -22,16 +22,24 @@ class Upkeep(Protocol):
         """
         ...
 
-    def roll_back(self, revision: int | None, *, at: float) -> IndexVersion:
+    def roll_back(
+        self, revision: int | None, *, at: float, head: int | None = None
+    ) -> IndexVersion:
         """
-        Move the head back to a kept revision (None: the one before the head) in one write.
+        Move the head back to a kept revision (None: the one before the head) in one write, and
+        return the version that is served then.
+
+        With the revision or the expected head named, it may be asked again: what is done already
+        is not done twice.
 
         Args:
             revision: Its number.
             at: Now, in seconds since the Unix epoch.
+            head: The revision that the head is expected at; None for any.
 
         Raises:
-            InvalidRequest: There is no such revision to go back to.
+            InvalidRequest: There is no such revision to go back to, or the head is not where it is
+                expected.
         """
         ...
 

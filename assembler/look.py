@@ -19,7 +19,7 @@ from assembler.reads import Reads, Texts, found, found_sections
 from assembler.report import Degradation, Stage
 from assembler.request import AssembleRequest, RetrievalMode
 from assembler.rerank import judged, readable, reranked
-from assembler.resolve import check_model, check_section_vectors
+from assembler.resolve import check_model, check_section_vectors, lacks_text_search
 from assembler.scope import ReadScope
 from assembler.stages import Stages
 
@@ -104,6 +104,7 @@ class Look:
         is_coarse = request.retrieval.mode is RetrievalMode.COARSE_TO_FINE
         if is_coarse:
             check_section_vectors(states)
+        lacks_text = lacks_text_search(states, request.retrieval.mode)
         with stages.timed(Stage.SEARCH):
             if is_coarse:
                 hits = await self._coarse_to_fine(request, scopes, models, profile, stages)
@@ -131,6 +132,7 @@ class Look:
             candidates=ranking.candidates,
             support=ranking.support,
             model_sha256=",".join(dict.fromkeys(models)) if uses_vectors else "",
+            degradations=(Degradation.TEXT_SEARCH_MISSING,) if lacks_text else (),
         )
 
     async def _coarse_to_fine(
@@ -211,7 +213,7 @@ class Look:
             RerankerUnavailable: The request asked for it; what only the profile asks for is
                 skipped, and the reply says so, as it does where time is short.
         """
-        skipped = replace(looked, degradations=(Degradation.RERANK_SKIPPED,))
+        skipped = replace(looked, degradations=(*looked.degradations, Degradation.RERANK_SKIPPED))
         asking = [query for query in request.queries if query.text.strip()]
         if self._reranker is None or not asking or not stages.has_time_for(RERANK_SECONDS):
             return skipped

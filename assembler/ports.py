@@ -43,14 +43,13 @@ class IndexSchema:
 @dataclass(frozen=True, slots=True)
 class IndexState:
     """
-    One tenant's part of an index as of its head (or of the revision that was asked for).
+    One tenant's part of an index as of its head, or of the revision that was asked for.
 
     Attributes:
-        oldest_revision: The first revision of the generation that can still be read.
-        gone: Revisions after it that cannot: they were rolled back.
+        oldest_revision: The first that can be read; those of `gone` after it were rolled back.
         languages: Languages that stored texts are BM25-encoded in.
-        profile: Name of the profile that requests use unless they name one.
-        has_section_vectors: Whether sections can be searched by vector.
+        profile: The profile of requests that name none.
+        has_section_vectors: Whether sections can be searched by vector; `has_text_search` likewise.
     """
 
     index: str
@@ -62,6 +61,7 @@ class IndexState:
     profile: str
     has_section_vectors: bool = False
     gone: tuple[int, ...] = ()
+    has_text_search: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +256,7 @@ class TokenCounter(Protocol):
 
     def count(self, text: str) -> int:
         """
-        Return the number of tokens of a text of its own, special tokens not included.
+        Return the tokens of a text of its own, special ones not included.
         """
         ...
 

@@ -68,11 +68,12 @@ class Stage(enum.Enum):
 
 class Degradation(enum.Enum):
     """
-    Optional work that was left out, declared in the reply.
+    Optional work that was left out, and searches that an index has not, declared in the reply.
     """
 
     GROWTH_SKIPPED = "growth_skipped"
     RERANK_SKIPPED = "rerank_skipped"
+    TEXT_SEARCH_MISSING = "text_search_missing"
 
 
 class Signal(enum.Enum):

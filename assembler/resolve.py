@@ -17,7 +17,7 @@ from assembler.errors import (
 from assembler.filters import AnyInt, AnyString, Condition, IntRange, IsBool
 from assembler.model import FIELDS_PREFIX, FieldType
 from assembler.ports import IndexState, ModelIdentity, SourceRow
-from assembler.request import Query
+from assembler.request import Query, RetrievalMode
 from assembler.scope import IndexVersion, Pin, ReadScope, Scope
 
 _COMPARED_BY = {
@@ -133,6 +133,23 @@ def check_section_vectors(states: Sequence[IndexState]) -> None:
                 "made without vectors of sections, which retrieval.mode COARSE_TO_FINE needs; "
                 "index it again, or use HYBRID",
             )
+
+
+def lacks_text_search(states: Sequence[IndexState], mode: RetrievalMode) -> bool:
+    """
+    Return whether a mode searches by text where an index has only vectors.
+
+    Raises:
+        IndexUnusable: The mode searches by text alone.
+    """
+    lacking = [state.index for state in states if not state.has_text_search]
+    if lacking and mode is RetrievalMode.SPARSE:
+        raise IndexUnusable(
+            lacking[0],
+            "without BM25 vectors, which retrieval.mode SPARSE needs; use DENSE or HYBRID, or "
+            "index its sources",
+        )
+    return bool(lacking) and mode is RetrievalMode.HYBRID
 
 
 def check_model(

@@ -65,16 +65,23 @@ def rollback(
     to: Annotated[
         int | None, typer.Option(help="A kept revision. Default: the one before the head.")
     ] = None,
+    head: Annotated[
+        int | None,
+        typer.Option(
+            "--from", help="The revision that is served now; with another nothing is done."
+        ),
+    ] = None,
     tenant: TenantName = "",
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """
-    Serve an earlier revision again; the next `index` goes on from there.
+    Serve an earlier revision again; the next `index` goes on from there. With --to or --from it may
+    be run again.
     """
     store = make_store(Settings())
     with store.upkeep(index, tenant) as upkeep:
         before = f"{upkeep.ledger.generation}.{upkeep.ledger.revision}"
-        version = str(upkeep.roll_back(to, at=time.time()))
+        version = str(upkeep.roll_back(to, at=time.time(), head=head))
     if as_json:
         show_json({"index": index, "tenant": tenant, "before": before, "index_version": version})
         return

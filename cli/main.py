@@ -12,10 +12,12 @@ from contextassembler.client import ContextAssemblerCallError
 from pydantic import ValidationError
 from rich.console import Console
 
+from adapters.attachment import AttachedInvalid
 from adapters.chat import ChatUnavailable
 from assembler.errors import ContextAssemblerError
 from cli import (
     ask,
+    attach,
     compare,
     demo,
     index,
@@ -39,6 +41,7 @@ from server.traces import TracesUnavailable
 
 FAILURES = (
     ChatUnavailable,
+    AttachedInvalid,
     CallersInvalid,
     ContextAssemblerError,
     ContextAssemblerCallError,
@@ -67,6 +70,7 @@ app.add_typer(indexes.app, name="indexes")
 app.add_typer(keys.app, name="keys")
 app.add_typer(model.app, name="model")
 app.add_typer(questions.app, name="questions")
+app.command("attach")(attach.attach)
 app.command("ask")(ask.ask)
 app.command("source")(look.source)
 app.command("tokenizers")(look.tokenizers)

@@ -8,10 +8,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from adapters.payload_keys import payload_path
 from adapters.records import LedgerRow, TenantLedger
 from adapters.store import Bm25Spec, ChunkerSpec, EmbeddingSpec, Manifest
 from assembler.errors import InvalidRequest, ProfileUnknown
-from assembler.model import FieldType
+from assembler.model import FIELDS_PREFIX, FieldType
 from assembler.profile import PROFILES, profile_of
 from indexer.configuration import chunker_for
 from indexer.cut_source import CHUNKER
@@ -107,6 +108,7 @@ def prepare(
     schema = request.schema
     if schema is None:
         schema = present.fields if present else {}
+    _check_names(schema)
     reads, failed = read_all(request, schema, ledger, summary, progress)
     plan = _plan(request, ledger, reads, failed)
     manifest = manifest_of(embedder.spec, schema, chunker_for(request, present, embedder))
@@ -141,6 +143,20 @@ def prepare(
             and (present is None or present.profile == manifest.profile)
         ),
     )
+
+
+def _check_names(schema: Mapping[str, FieldType]) -> None:
+    """
+    Check that filters can name every field.
+
+    Raises:
+        InvalidRequest: One has a name that Qdrant's paths cannot hold.
+    """
+    for name in schema:
+        try:
+            payload_path(FIELDS_PREFIX + name)
+        except ValueError as error:
+            raise InvalidRequest("schema", f"{error}; give it another name") from error
 
 
 def _profile(manifest: Manifest, part: Part) -> str:

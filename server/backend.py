@@ -5,16 +5,19 @@ Where indexes are read from, and written to, by the settings.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from adapters.attached_index import AttachedIndex
+from adapters.attachment import AttachedInvalid, Attachment, PayloadMapping, read_attached
 from adapters.calls import CallObserver
 from adapters.edge_index import EdgeIndex
 from adapters.edge_store import EdgeStore
+from adapters.joined_index import JoinedIndex
 from adapters.qdrant_collections import CollectionSettings
-from adapters.qdrant_connection import QdrantServer, Tls
+from adapters.qdrant_connection import QdrantServer, TlsFiles
 from adapters.qdrant_index import QdrantIndex
 from adapters.qdrant_search import SearchSettings
 from adapters.qdrant_store import QdrantStore
@@ -33,7 +36,7 @@ class Backend:
     The index side: one object behind both read ports, how to list, and how to end.
     """
 
-    index: EdgeIndex | QdrantIndex
+    index: EdgeIndex | QdrantIndex | JoinedIndex
     listings: Listings
     close: Callable[[], Awaitable[None]]
 
@@ -48,6 +51,7 @@ def make_backend(settings: Settings, observer: CallObserver | None = None) -> Ba
 
     Raises:
         OSError: A file of the server's TLS cannot be read.
+        AttachedInvalid: The file of attached collections is not what it has to be.
     """
     if settings.qdrant_url is None:
         edge, store = EdgeIndex(settings.data_dir), EdgeStore(settings.data_dir)
@@ -61,8 +65,40 @@ def make_backend(settings: Settings, observer: CallObserver | None = None) -> Ba
         oversampling=settings.qdrant_oversampling,
         consistency=settings.qdrant_read_consistency,
     )
-    index = QdrantIndex(qdrant_server(settings), settings=search, observer=observer)
-    return Backend(index, index.listings, index.close)
+    own = QdrantIndex(qdrant_server(settings), settings=search, observer=observer)
+    attached = attached_of(settings)
+    if not attached:
+        return Backend(own, own.listings, own.close)
+    index = JoinedIndex(own, AttachedIndex(attached, own.link, search), attached)
+    return Backend(index, index.listings, own.close)
+
+
+def attached_of(settings: Settings) -> Mapping[str, Attachment]:
+    """
+    Return the attached collections by the name of their index.
+
+    Raises:
+        AttachedInvalid: The file is wrong, or a collection lacks what this deployment demands.
+    """
+    attached = read_attached(settings.attached_file)
+    for name, one in attached.items():
+        check_scope(settings, settings.attached_file or Path(), name, one.mapping)
+    return attached
+
+
+def check_scope(settings: Settings, path: Path, name: str, mapping: PayloadMapping) -> None:
+    """
+    Check that the scopes that this deployment demands can be kept in an attached collection.
+
+    Raises:
+        AttachedInvalid: They cannot.
+    """
+    if settings.require_tenant and mapping.tenant is None:
+        problem = "require_tenant is on, and the mapping has no tenant: map the field that has it"
+        raise AttachedInvalid(path, name, problem)
+    if settings.require_principals:
+        problem = "require_principals is on, and attached collections know no readers; index them"
+        raise AttachedInvalid(path, name, problem)
 
 
 def make_store(settings: Settings) -> IndexStore:
@@ -82,10 +118,10 @@ def qdrant_server(settings: QdrantSettings) -> QdrantServer:
     Return the address that `qdrant_url` names, and how it is spoken to.
     """
     url, key = urlsplit(settings.qdrant_url or ""), settings.qdrant_api_key
-    tls = Tls(
-        ca=_bytes(settings.qdrant_ca_file),
-        certificate=_bytes(settings.qdrant_client_cert_file),
-        key=_bytes(settings.qdrant_client_key_file),
+    tls = TlsFiles(
+        settings.qdrant_ca_file,
+        settings.qdrant_client_cert_file,
+        settings.qdrant_client_key_file,
     )
     return QdrantServer(
         host=url.hostname or "",
@@ -113,7 +149,3 @@ def collection_settings(settings: QdrantSettings) -> CollectionSettings:
         vectors_on_disk=settings.qdrant_vectors_on_disk,
         payload_on_disk=settings.qdrant_payload_on_disk,
     )
-
-
-def _bytes(path: Path | None) -> bytes | None:
-    return None if path is None else path.read_bytes()

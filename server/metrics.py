@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from assembler.report import AssembledContext, Disposition, Note, Stage
+from assembler.report import AssembledContext, Degradation, Disposition, Note, Stage
 from server.cache_metrics import CacheCollector, CacheRequests
 
 STAGE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
@@ -262,9 +262,10 @@ class Metrics:
 
 def outcome_of(context: AssembledContext) -> str:
     """
-    Return how a context ended: degraded, empty, trimmed by its limits, or complete.
+    Return how a context ended: degraded, empty, trimmed by its limits, or complete. What an index
+    never had is not a request's bad luck.
     """
-    if context.degradations:
+    if set(context.degradations) - {Degradation.TEXT_SEARCH_MISSING}:
         return "degraded"
     if not context.passages:
         return "empty"

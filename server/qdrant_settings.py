@@ -100,6 +100,17 @@ class QdrantSettings(BaseSettings):
     qdrant_payload_on_disk: bool | None = None
     """Whether payloads are read from disk; absent: as the server is set up."""
 
+    attached_file: Path | None = None
+    """TOML file of collections of other makers that are read as indexes, by the name of the index;
+    `attach` writes it. See docs/attach.md."""
+
+    @model_validator(mode="after")
+    def _attached_collections_are_on_a_server(self) -> QdrantSettings:
+        if self.attached_file is not None and self.qdrant_url is None:
+            msg = "attached_file needs qdrant_url, the server that has the collections"
+            raise ValueError(msg)
+        return self
+
     @field_validator("qdrant_url")
     @classmethod
     def _qdrant_url_has_a_host(cls, url: str | None) -> str | None:

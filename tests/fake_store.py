@@ -118,6 +118,7 @@ class Part:
 
     ledger: TenantLedger = field(default_factory=_unpublished)
     history: Mapping[int, Snapshot] = field(default_factory=dict)
+    moved_back_from: int = 0
 
     def with_points(self, change: Callable[[Stored], Stored | None]) -> Part:
         """

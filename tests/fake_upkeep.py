@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from adapters.point_upkeep import back_at
+from adapters.point_upkeep import back_at, is_rolled_back
 from adapters.points import PointReader
 from adapters.records import Collected, Purged, Retention, TenantLedger, Tombstone
 from adapters.retention import kept_revisions, ledger_after
@@ -96,13 +96,19 @@ class FakeUpkeep:
     def _part(self) -> Part:
         return self._index.parts.get(self._tenant, Part())
 
-    def roll_back(self, revision: int | None, *, at: float) -> IndexVersion:
+    def roll_back(
+        self, revision: int | None, *, at: float, head: int | None = None
+    ) -> IndexVersion:
         """
         Move the head back.
         """
         del at
-        ledger = back_at(self.ledger, revision)
-        self._put(ledger, {n: one for n, one in self._part.history.items() if n <= ledger.revision})
+        part = self._part
+        ledger = part.ledger
+        if not is_rolled_back(ledger, part.moved_back_from, revision, head):
+            ledger = back_at(part.ledger, revision)
+            history = {n: one for n, one in part.history.items() if n <= ledger.revision}
+            self._put(ledger, history, moved_back_from=part.ledger.revision)
         return IndexVersion(ledger.generation or "", ledger.revision)
 
     def collect(self, retention: Retention, *, at: float) -> Collected:
@@ -164,8 +170,17 @@ class FakeUpkeep:
             raise SourceUnknown(source_id)
         self._put(replace(self.ledger, tombstones=left), self._part.history)
 
-    def _put(self, ledger: TenantLedger, history: Mapping[int, Snapshot]) -> None:
-        self._index.parts[self._tenant] = Part(ledger, history)
+    def _put(
+        self,
+        ledger: TenantLedger,
+        history: Mapping[int, Snapshot],
+        *,
+        moved_back_from: int | None = None,
+    ) -> None:
+        before = self._part.moved_back_from
+        self._index.parts[self._tenant] = Part(
+            ledger, history, before if moved_back_from is None else moved_back_from
+        )
         self._index.builds.pop(self._tenant, None)
 
 

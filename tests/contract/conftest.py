@@ -22,6 +22,7 @@ from adapters.edge_store import EdgeStore
 from adapters.qdrant_collections import CollectionSettings
 from adapters.qdrant_connection import QdrantServer
 from adapters.qdrant_index import QdrantIndex
+from adapters.qdrant_search import SearchSettings
 from adapters.qdrant_store import QdrantStore
 from adapters.store import IndexStore
 from assembler.ports import ChunkIndex, IndexCatalog
@@ -82,6 +83,7 @@ async def opened(
     qdrant: EmptyQdrant | None = None,
     *,
     collections: CollectionSettings = CollectionSettings(),  # noqa: B008 - frozen
+    search: SearchSettings = SearchSettings(),  # noqa: B008 - frozen
 ) -> AsyncIterator[Backend]:
     """
     Run one backend, empty, with exact searches.
@@ -91,6 +93,7 @@ async def opened(
         folder: Where the embedded engine keeps its files.
         qdrant: Gives the server of the session; None starts one in this process.
         collections: How the server's collections are made.
+        search: How they are read.
     """
     if kind == "fake":
         fake = FakeIndex()
@@ -102,12 +105,14 @@ async def opened(
     elif qdrant is None:
         with TestServer() as server:
             place = QdrantServer("127.0.0.1", grpc_port=server.port)
-            async with opened(kind, folder, lambda: place, collections=collections) as running:
+            async with opened(
+                kind, folder, lambda: place, collections=collections, search=search
+            ) as running:
                 yield running
     else:
         place = qdrant()
         store = QdrantStore(place, settings=collections, settle_seconds=0.0)
-        reader = QdrantIndex(place, is_exact=True, head_seconds=0.0)
+        reader = QdrantIndex(place, is_exact=True, settings=search, head_seconds=0.0)
         yield Backend(kind, store, reader)
         await reader.close()
         store.close()

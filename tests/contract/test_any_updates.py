@@ -16,6 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from adapters.qdrant_collections import CollectionSettings
+from adapters.qdrant_search import SearchSettings
 from adapters.records import Retention
 from assembler.errors import InvalidRequest, SourceUnknown
 from assembler.scope import IndexVersion
@@ -30,6 +32,10 @@ UNIVERSE = tuple(
 )
 CONFIGURATIONS = (manifest(), OTHER)
 NOW = minutes(1e6)
+PLAIN = CollectionSettings()
+COPIED = CollectionSettings(replicas=2)
+LAGGING = CollectionSettings(replicas=5, write_consistency=3)
+"""Two replicas of five have each write late, out of step with each other."""
 
 states = st.tuples(
     st.lists(st.sampled_from(UNIVERSE), max_size=3, unique_by=lambda source: source.source_id),
@@ -180,17 +186,30 @@ async def compare(backend: Backend, snapshots: Snapshots) -> None:
     assert {one.source_id for one in ledger.tombstones} == snapshots.purged
 
 
-async def follow(kind: str, taken: Sequence[tuple[str, Any]]) -> None:
+async def follow(kind: str, made: CollectionSettings, taken: Sequence[tuple[str, Any]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        async with opened(kind, Path(folder)) as backend:
+        search = SearchSettings(consistency="majority" if made is LAGGING else None)
+        async with opened(kind, Path(folder), collections=made, search=search) as backend:
             snapshots = Snapshots()
             for step, given_ in taken:
                 take(backend, snapshots, step, given_)
                 await compare(backend, snapshots)
 
 
-@pytest.mark.parametrize(("kind", "examples"), [("fake", 200), ("edge", 6), ("qdrant", 8)])
-def test_any_sequence_of_updates_equals_plain_snapshots(kind: str, examples: int) -> None:
+@pytest.mark.parametrize(
+    ("kind", "made", "examples"),
+    [
+        ("fake", PLAIN, 200),
+        ("edge", PLAIN, 6),
+        ("qdrant", PLAIN, 8),
+        ("qdrant", COPIED, 4),
+        ("qdrant", LAGGING, 8),
+    ],
+    ids=["fake", "edge", "qdrant", "copies", "lagging"],
+)
+def test_any_sequence_of_updates_equals_plain_snapshots(
+    kind: str, made: CollectionSettings, examples: int
+) -> None:
     @settings(
         max_examples=examples,
         deadline=None,
@@ -198,6 +217,6 @@ def test_any_sequence_of_updates_equals_plain_snapshots(kind: str, examples: int
     )
     @given(st.lists(steps, min_size=2, max_size=10))
     def check(taken: list[tuple[str, Any]]) -> None:
-        asyncio.run(follow(kind, taken))
+        asyncio.run(follow(kind, made, taken))
 
     check()

@@ -11,6 +11,8 @@ import pytest
 
 from adapters.edge_files import KEPT_STATES, IndexFolder
 from adapters.edge_index import EdgeIndex
+from adapters.edge_paths import StateFolder
+from adapters.edge_state import read_heads
 from adapters.edge_store import EdgeStore
 from assembler.errors import IndexUnusable
 from assembler.model import PointKind
@@ -84,3 +86,48 @@ async def test_a_state_that_is_there_and_damaged_is_not_asked_again(tmp_path: Pa
     with pytest.raises(IndexUnusable):
         await index.rows("docs", "", "cats")
     await index.close()
+
+
+async def test_a_state_that_a_purge_removed_is_read_from_the_later_one(tmp_path: Path) -> None:
+    store, index = EdgeStore(tmp_path), EdgeIndex(tmp_path, poll_seconds=1000.0)
+    publish(store, [CATS, replace(CATS, source_id="other")])
+    await index.resolve("docs", "")
+    with store.upkeep("docs", "") as upkeep:
+        upkeep.purge("other", at=1e9)
+
+    (row,) = await index.rows("docs", "", "cats")
+
+    assert (row.source_id, row.is_purged) == ("cats", False)
+    await index.close()
+
+
+def test_what_is_read_of_a_state_that_goes_meanwhile_is_read_again(tmp_path: Path) -> None:
+    store, folder = EdgeStore(tmp_path), IndexFolder(tmp_path, "docs")
+    publish(store, [CATS])
+    names: list[str] = []
+
+    def read(state: StateFolder) -> int:
+        names.append(state.name)
+        if len(names) == 1:
+            publish_many(store, 0)
+        return len(read_heads("docs", state)[0])
+
+    assert folder.read(read) == 1
+    assert names == ["00000001", folder.current().name]
+
+    (folder.current().heads).unlink()
+    with pytest.raises(FileNotFoundError):
+        folder.read(lambda state: state.heads.read_text())
+
+
+def test_a_state_that_became_current_is_not_discarded(tmp_path: Path) -> None:
+    store, folder = EdgeStore(tmp_path), IndexFolder(tmp_path, "docs")
+    publish(store, [CATS])
+    with folder.writing():
+        lost, kept = folder.begin(), folder.current()
+
+        folder.discard(lost)
+        folder.discard(kept)
+
+    assert not lost.path.exists()
+    assert [one.ledger.revision for one in store.listings()] == [1]

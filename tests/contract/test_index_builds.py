@@ -82,6 +82,20 @@ async def test_a_build_of_another_index_or_tenant_is_none(backend: Backend) -> N
             backend.store.publish_build(index, tenant)
 
 
+async def test_a_run_that_is_broken_off_before_the_first_publish_discards_a_build(
+    backend: Backend,
+) -> None:
+    with backend.store.publication("docs", "") as publication:
+        rows = prepare(publication, [], into=manifest())
+        publication.stage(rows, readers_required=False, summary=summary_of(1))
+    with backend.store.publication("docs", "") as publication:
+        prepare(publication, [CATS], into=manifest())
+
+    with pytest.raises(InvalidRequest, match="no build"):
+        backend.store.publish_build("docs", "")
+    assert bring_to(backend.store, [CATS]).revision == 1
+
+
 @pytest.mark.parametrize("change", ["publish", "nothing", "roll back", "collect", "purge", "build"])
 async def test_any_other_change_discards_a_build(backend: Backend, change: str) -> None:
     bring_to(backend.store, [DOGS])

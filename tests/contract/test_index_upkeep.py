@@ -111,7 +111,7 @@ async def test_there_is_no_way_back_to_what_is_not_kept(backend: Backend) -> Non
     bring_to(backend.store, [DOGS])
 
     with backend.store.upkeep("docs", "") as upkeep:
-        for wrong in (0, 2, 7):
+        for wrong in (0, 7):
             with pytest.raises(InvalidRequest, match="kept before it: 1"):
                 upkeep.roll_back(wrong, at=minutes(3))
         upkeep.roll_back(None, at=minutes(3))
@@ -122,6 +122,47 @@ async def test_there_is_no_way_back_to_what_is_not_kept(backend: Backend) -> Non
         upkeep.roll_back(None, at=minutes(3))
     with pytest.raises(IndexUnknown), backend.store.upkeep("other", ""):
         pass
+
+
+async def test_a_rollback_that_is_asked_again_is_not_done_twice(backend: Backend) -> None:
+    first, second, third = (bring_to(backend.store, [one]) for one in (CATS, DOGS, BIRDS))
+
+    for _ in range(2):
+        with backend.store.upkeep("docs", "") as upkeep:
+            assert upkeep.roll_back(None, at=minutes(4), head=third.revision) == second
+    assert await readable(backend, ALL) == names(DOGS)
+
+    for _ in range(2):
+        with backend.store.upkeep("docs", "") as upkeep:
+            assert upkeep.roll_back(1, at=minutes(4), head=second.revision) == first
+    with backend.store.upkeep("docs", "") as upkeep:
+        assert upkeep.roll_back(1, at=minutes(4)) == first
+    assert await readable(backend, ALL) == names(CATS)
+
+
+async def test_a_rollback_from_a_head_that_is_not_there_does_nothing(backend: Backend) -> None:
+    for one in (CATS, DOGS, BIRDS):
+        bring_to(backend.store, [one])
+    with backend.store.upkeep("docs", "") as upkeep:
+        upkeep.roll_back(None, at=minutes(4))
+    with backend.store.upkeep("docs", "") as upkeep:
+        upkeep.collect(Retention(9, 0.0), at=minutes(4))  # remembers where the rollback began
+
+    for revision, head in ((None, 1), (1, 3), (None, 9)):
+        with (
+            backend.store.upkeep("docs", "") as upkeep,
+            pytest.raises(InvalidRequest, match=f"at revision 2, not at {head}"),
+        ):
+            upkeep.roll_back(revision, at=minutes(5), head=head)
+    with backend.store.upkeep("docs", "") as upkeep:
+        assert upkeep.roll_back(None, at=minutes(5), head=3).revision == 2
+
+    bring_to(backend.store, [CATS])
+    with (
+        backend.store.upkeep("docs", "") as upkeep,
+        pytest.raises(InvalidRequest, match="at revision 4, not at 3"),
+    ):
+        upkeep.roll_back(None, at=minutes(6), head=3)
 
 
 async def test_a_collection_keeps_what_a_kept_revision_sees(backend: Backend) -> None:

@@ -16,10 +16,10 @@ import pytest
 
 from adapters.calls import BreakerState
 from adapters.deadline import DEADLINE, seconds_left
-from adapters.qdrant_connection import QdrantServer, Tls
+from adapters.qdrant_connection import QdrantServer, Tls, TlsFiles
 from adapters.qdrant_index import QdrantIndex
 from adapters.qdrant_store import QdrantStore
-from assembler.errors import DeadlineExceeded, IndexUnavailable
+from assembler.errors import DeadlineExceeded, IndexUnavailable, IndexUnknown
 from assembler.model import PointKind
 from assembler.ports import SparseSearch
 from assembler.scope import IndexVersion, ReadScope, Scope
@@ -295,6 +295,40 @@ async def test_tls_with_an_authority_of_its_own(tmp_path: Path) -> None:
         with pytest.raises(IndexUnavailable, match="API key"):
             await index.resolve("docs", "")
         await index.close()
+
+
+async def test_renewed_client_certificates_are_taken_without_a_restart(tmp_path: Path) -> None:
+    own, other = authority(tmp_path, "own"), authority(tmp_path, "other")
+    served, refused = signed(tmp_path, "server", own), signed(tmp_path, "client", other)
+    credentials = grpc.ssl_server_credentials(
+        [served.read()],
+        root_certificates=own.certificate.read_bytes(),
+        require_client_auth=True,
+    )
+    files = TlsFiles(own.certificate, refused.certificate, refused.key)
+    with TestServer(credentials=credentials) as server:
+        index = QdrantIndex(QdrantServer("127.0.0.1", grpc_port=server.port, tls=files, retries=0))
+        with pytest.raises(IndexUnavailable):
+            await index.resolve("docs", "")
+        signed(tmp_path, "client", own)
+        found: list[IndexUnknown] = []
+
+        async def ask() -> None:
+            try:
+                await index.resolve("docs", "")
+            except IndexUnavailable:
+                return
+            except IndexUnknown as unknown:
+                found.append(unknown)
+
+        await _until(lambda: bool(found), ask)
+        await index.close()
+
+    before = files.contents()
+    refused.key.unlink()
+    assert files.contents() == before
+    with pytest.raises(FileNotFoundError):
+        TlsFiles(own.certificate, refused.certificate, refused.key)
 
 
 async def _tried(reader: Reader) -> None:

@@ -73,6 +73,7 @@ def test_an_index_is_rolled_back_compared_collected_and_purged(call: Call, tmp_p
     compared = json.loads(call("indexes", "diff", *words, "--json").stdout)
     shown = call("indexes", "diff", "1", "2", *words).stdout
     back = json.loads(call("indexes", "rollback", *words, "--json").stdout)
+    twice = call("indexes", "rollback", "--from", "2", *words)
     (listed,) = json.loads(call("indexes", "list", "--json").stdout)
     wrong = call("indexes", "rollback", *words)
     call("index", str(docs), *words)
@@ -89,6 +90,7 @@ def test_an_index_is_rolled_back_compared_collected_and_purged(call: Call, tmp_p
     assert changes == {"a.md": "CHANGED", "b.md": "ENDED", "c.md": "ADDED"}
     assert "3 of the sources differ between revisions 1 and 2" in shown
     assert back["index_version"] == listed["index_version"] == first["index_version"]
+    assert f"index version {listed['index_version']}, was {listed['index_version']}" in twice.stdout
     assert listed["sources"] == 2
     assert wrong.returncode == 1
     assert "kept before it: none" in wrong.stderr

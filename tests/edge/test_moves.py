@@ -1,6 +1,6 @@
 """
-A running service moves to what is published, while it is asked: no request fails, and every
-context and every source text is of one revision.
+A running service moves to what is published or rolled back, while it is asked: no request fails,
+and every context and every source text is of one revision.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import random
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,17 +22,22 @@ from contextassembler.v1 import context_assembler_service_pb2 as service_pb
 from contextassembler.v1 import context_pb2 as pb
 
 from adapters.embedder import OnnxEmbedder
+from adapters.qdrant_index import HEAD_SECONDS
+from adapters.qdrant_store import QdrantStore
 from adapters.store import IndexStore
 from assembler.errors import IndexUnavailable
+from assembler.scope import IndexVersion
 from indexer.index import run_index
 from indexer.request import IndexRequest
-from server.backend import make_store
+from server.backend import collection_settings, make_store, qdrant_server
 from server.settings import Settings
 from tests.edge.in_process import Running, reason_of, running_service
 from tests.qdrant_server.server import TestServer
 
 TENANTS = ("a", "b")
 PUBLISHES = 50
+ROLLBACK_EVERY = 5
+"""Publishes of a tenant; after every other of these, two revisions are rolled back, else one."""
 ASKERS = 6
 SOURCES = 5
 PAUSE_SECONDS = 0.05
@@ -41,6 +47,7 @@ State = dict[str, str]
 Version = tuple[str, str]
 """A tenant and an index version."""
 
+WITHDRAWN_VERSIONS = 2 * (1 + 2 + 1 + 2)
 WITHDRAWN = ("VERSION_GONE", "INDEX_BEHIND")
 """What a request that names a version may be answered with once that is rolled back."""
 
@@ -52,17 +59,63 @@ class History:
 
     Attributes:
         newest: The version that each tenant serves.
+        kept: The versions that each tenant can go back to, the newest last.
         withdrawn: Versions that were rolled back: who asks for one by name may be refused.
     """
 
     states: dict[Version, State] = field(default_factory=dict)
     newest: dict[str, str] = field(default_factory=dict)
+    kept: dict[str, list[str]] = field(default_factory=dict)
     withdrawn: set[Version] = field(default_factory=set)
 
     def record(self, tenant: str, version: str, state: State) -> None:
         assert (tenant, version) not in self.states
         self.states[tenant, version] = dict(state)
+        self.kept.setdefault(tenant, []).append(version)
         self.newest[tenant] = version
+
+    def withdraw(self, tenant: str, count: int) -> str:
+        """
+        Take back the newest versions, before the head moves; return where it has to go.
+        """
+        kept = self.kept[tenant]
+        self.withdrawn |= {(tenant, version) for version in kept[-count:]}
+        del kept[-count:]
+        self.newest[tenant] = kept[-1]
+        return kept[-1]
+
+
+class UnderWay:
+    """
+    The requests under way, for a writer that may delete only what none of them can be reading.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._requests: set[object] = set()
+
+    @contextmanager
+    def request(self) -> Iterator[None]:
+        one = object()
+        with self._changed:
+            self._requests.add(one)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._requests.remove(one)
+                self._changed.notify_all()
+
+    def outlast(self, seconds: float) -> None:
+        """
+        Wait until the service knows the present head, and all requests that began before that have
+        ended: what the seconds of a real service stand for.
+        """
+        assert seconds > HEAD_SECONDS
+        time.sleep(HEAD_SECONDS)
+        with self._changed:
+            before = set(self._requests)
+            self._changed.wait_for(lambda: not before & self._requests)
 
 
 def changes(tenant: str) -> Iterator[State]:
@@ -91,7 +144,7 @@ def text_of(tenant: str, name: str, step: int) -> str:
 
 class Publisher:
     """
-    Publishes one tenant's states from a thread, one after the other.
+    Publishes one tenant's states from a thread, one after the other, and takes some back.
     """
 
     def __init__(
@@ -104,6 +157,32 @@ class Publisher:
         self._folder.mkdir()
         self._history = history
         self._changes = changes(tenant)
+
+    def publish_and_roll_back(self) -> None:
+        """
+        Publish as often as a tenant does, with rollbacks in between; the last is a publish.
+        """
+        publishes = PUBLISHES // len(TENANTS)
+        for step in range(publishes):
+            self.publish()
+            if step % ROLLBACK_EVERY == ROLLBACK_EVERY - 1 and step < publishes - 1:
+                self.roll_back(1 + step // ROLLBACK_EVERY % 2)
+
+    def roll_back(self, count: int) -> None:
+        """
+        Go back before the newest revisions; where nothing is known of how it ended, ask again.
+        """
+        head = IndexVersion.parse(self._history.newest[self._tenant]).revision
+        wanted = IndexVersion.parse(self._history.withdraw(self._tenant, count))
+        to = wanted.revision if count > 1 else None
+        while True:
+            try:
+                with self._store.upkeep("docs", self._tenant) as upkeep:
+                    version = upkeep.roll_back(to, at=time.time(), head=head)
+                break
+            except IndexUnavailable:  # the embedded engine has one writer per index
+                time.sleep(0.05)
+        assert version == wanted
 
     def publish(self) -> None:
         """
@@ -200,7 +279,12 @@ class Asked:
 
 
 async def ask_on(
-    running: Running, history: History, asked: Asked, rng: random.Random, ended: threading.Event
+    running: Running,
+    history: History,
+    asked: Asked,
+    rng: random.Random,
+    under_way: UnderWay,
+    ended: threading.Event,
 ) -> None:
     """
     Ask for one tenant or both, at times for no older version than the newest known, and read back a
@@ -212,21 +296,23 @@ async def ask_on(
         at_least = dict(history.newest) if rng.random() < 0.3 else {}
         named = frozenset(at_least.items())
         try:
-            reply = await running.stub.AssembleContext(asking(tenants, at_least), timeout=60)
+            with under_way.request():
+                reply = await running.stub.AssembleContext(asking(tenants, at_least), timeout=60)
             context = reply.context
             asked.contexts.append((tenants, context))
             source = rng.choice([one for passage in context.passages for one in passage.sources])
             tenant, version = tenants[source.target], context.index_versions[source.target]
             named = frozenset({(tenant, version)})
-            read = await running.stub.GetSourceText(
-                service_pb.GetSourceTextRequest(
-                    index="docs",
-                    scope=pb.Scope(tenant=tenant, exactly=version),
-                    source_id=source.source_id,
-                    content_sha256=source.content_sha256,
-                ),
-                timeout=60,
-            )
+            with under_way.request():
+                read = await running.stub.GetSourceText(
+                    service_pb.GetSourceTextRequest(
+                        index="docs",
+                        scope=pb.Scope(tenant=tenant, exactly=version),
+                        source_id=source.source_id,
+                        content_sha256=source.content_sha256,
+                    ),
+                    timeout=60,
+                )
             asked.texts.append((tenant, version, source.source_id, read.text))
         except grpc.aio.AioRpcError as error:
             asked.refused.append((f"{reason_of(error)}: {error.details()}", named))
@@ -257,26 +343,37 @@ def place(request: pytest.FixtureRequest, settings: Settings, tmp_path: Path) ->
         yield settings.model_copy(update={"qdrant_url": url})
 
 
-async def test_fifty_publishes_of_two_tenants_under_load(place: Settings, tmp_path: Path) -> None:
-    history, asked, ended = History(), Asked(), threading.Event()
+def store_of(place: Settings, under_way: UnderWay) -> IndexStore:
+    """
+    Return where indexes are written, where what readers may see is left until they are done.
+    """
+    if place.qdrant_url is None:
+        return make_store(place)
+    return QdrantStore(
+        qdrant_server(place), settings=collection_settings(place), sleep=under_way.outlast
+    )
+
+
+async def test_fifty_publishes_and_rollbacks_of_two_tenants_under_load(
+    place: Settings, tmp_path: Path
+) -> None:
+    history, asked, under_way, ended = History(), Asked(), UnderWay(), threading.Event()
     embedder = OnnxEmbedder(place.model_dir, threads=1)
     publishers = [
-        Publisher(tenant, make_store(place), embedder, tmp_path, history) for tenant in TENANTS
+        Publisher(tenant, store_of(place, under_way), embedder, tmp_path, history)
+        for tenant in TENANTS
     ]
     for publisher in publishers:
         await asyncio.to_thread(publisher.publish)
 
     async with running_service(place) as running:
         askers = [
-            asyncio.create_task(ask_on(running, history, asked, random.Random(seed), ended))
+            asyncio.create_task(
+                ask_on(running, history, asked, random.Random(seed), under_way, ended)
+            )
             for seed in range(ASKERS)
         ]
-
-        def publish_all(publisher: Publisher) -> None:
-            for _ in range(PUBLISHES // len(publishers)):
-                publisher.publish()
-
-        await asyncio.gather(*(asyncio.to_thread(publish_all, one) for one in publishers))
+        await asyncio.gather(*(asyncio.to_thread(one.publish_and_roll_back) for one in publishers))
         for tenant in TENANTS:
             await moved(running, history, tenant)
         ended.set()
@@ -285,6 +382,7 @@ async def test_fifty_publishes_of_two_tenants_under_load(place: Settings, tmp_pa
     assert asked.failed(history) == []
     assert asked.mixed(history) == []
     assert len(history.states) == PUBLISHES + len(TENANTS)
+    assert len(history.withdrawn) == WITHDRAWN_VERSIONS
     seen = {(t, v) for ts, c in asked.contexts for t, v in zip(ts, c.index_versions, strict=True)}
     assert len(seen) > PUBLISHES // 2
     assert len(asked.contexts) > 2 * PUBLISHES

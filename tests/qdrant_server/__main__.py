@@ -33,6 +33,7 @@ def main() -> None:
         folder=chosen.folder,
         port=chosen.port,
         indexing_kilobytes=chosen.indexing_kilobytes,
+        is_recorded=False,
     ) as server:
         _say(server.port)
         for line in sys.stdin:

@@ -87,6 +87,7 @@ class Collection:
         indexing_kilobytes: int | None,
     ) -> None:
         self._draw = draw
+        self._made = request
         self._waited = request.write_consistency_factor or 1
         self.shards: list[list[Replica]] = []
         config = edge_config(request, indexing_kilobytes)
@@ -149,7 +150,10 @@ class Collection:
         Write points, each into its shard.
         """
         mode = edge.UpdateMode.InsertOnly if request.update_mode == wire.InsertOnly else None
-        points = [(UUID(point.id.uuid).int, edge_point(point)) for point in request.points]
+        points = [
+            (UUID(point.id.uuid).int if point.id.uuid else point.id.num, edge_point(point))
+            for point in request.points
+        ]
 
         def change(shard: int) -> edge.UpdateOperation | None:
             mine = [point for number, point in points if number % len(self.shards) == shard]
@@ -171,7 +175,7 @@ class Collection:
                 limit=limit + 1,
                 filter=edge_filter(request.filter),
                 with_payload=edge_selector(request.with_payload),
-                with_vector=names or False,
+                with_vector=names or request.with_vectors.enable,
             )
             return engine.scroll(asked)[0]
 
@@ -187,6 +191,9 @@ class Collection:
         """
         Return how many points pass.
         """
+        if all(len(replicas) == 1 for replicas in self.shards):
+            asked = edge.CountRequest(exact=True, filter=edge_filter(request.filter))
+            return sum(replica.read().count(asked) for (replica,) in self.shards)
 
         def look(engine: edge.EdgeShard) -> list[edge.Record]:
             asked = edge.ScrollRequest(limit=2**31, filter=edge_filter(request.filter))
@@ -194,6 +201,20 @@ class Collection:
 
         return sum(
             len(self._agreed(replicas, request.read_consistency, look)) for replicas in self.shards
+        )
+
+    def described(self) -> wire.CollectionInfo:
+        """
+        Return how it was made, and which payload indexes it has.
+        """
+        params = wire.CollectionParams(vectors_config=self._made.vectors_config)
+        if self._made.HasField("sparse_vectors_config"):
+            params.sparse_vectors_config.CopyFrom(self._made.sparse_vectors_config)
+        info = self.shards[0][0].engine.info()
+        return wire.CollectionInfo(
+            config=wire.CollectionConfig(params=params),
+            payload_schema={path: wire.PayloadSchemaInfo() for path in info.payload_schema},
+            points_count=info.points_count,
         )
 
     def query(

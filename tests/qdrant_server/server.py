@@ -40,6 +40,7 @@ class TestServer:
     Attributes:
         refuse: When set, every call is answered with this status.
         fail: Statuses that the next calls of a name are answered with.
+        lost: Statuses that the next calls of a name are answered with although they were done.
         delay_seconds: How long every call takes at least.
         emptied: Names of collections whose reads are answered with no points.
         is_terse: Whether searches are answered with no results at all.
@@ -57,6 +58,7 @@ class TestServer:
         port: int = 0,
         credentials: grpc.ServerCredentials | None = None,
         indexing_kilobytes: int | None = None,
+        is_recorded: bool = True,
     ) -> None:
         """
         Open the collections that the folder holds, and a port.
@@ -67,8 +69,10 @@ class TestServer:
             port: 0 takes a free one.
             credentials: For TLS.
             indexing_kilobytes: From which size of vectors on the engine links them.
+            is_recorded: Whether what is asked is kept; what is written takes much memory.
         """
         self._api_key = api_key
+        self._is_recorded = is_recorded
         self._is_kept = folder is not None
         self._folder = folder or Path(tempfile.mkdtemp(prefix="qdrant-", dir=MEMORY))
         self._credentials = credentials
@@ -80,6 +84,7 @@ class TestServer:
         }
         self.refuse: grpc.StatusCode | None = None
         self.fail: dict[str, list[grpc.StatusCode]] = {}
+        self.lost: dict[str, list[grpc.StatusCode]] = {}
         self.delay_seconds = 0.0
         self.emptied: list[str] = []
         self.is_terse = False
@@ -167,7 +172,7 @@ class TestServer:
         """
         for name in self.collections():
             self.lose(name)
-        self.refuse, self.fail, self.delay_seconds = None, {}, 0.0
+        self.refuse, self.fail, self.lost, self.delay_seconds = None, {}, {}, 0.0
         self.emptied, self.is_terse = [], False
         self.forget()
 
@@ -185,8 +190,9 @@ class TestServer:
         Check a call, then do it.
         """
         with self._lock:
-            self.calls.append(call)
-            self.requests.append(request)
+            if self._is_recorded:
+                self.calls.append(call)
+                self.requests.append(request)
             failing = self.fail.get(call)
             failure = failing.pop(0) if failing else self.refuse
         until = time.monotonic() + self.delay_seconds
@@ -195,12 +201,20 @@ class TestServer:
         try:
             self._admit(request, context, failure)
             with self._lock:
-                return do()
+                done = do()
+                self._lose(call)
         except Refused as refused:
             context.abort(refused.code, refused.details)
         except Exception as error:  # noqa: BLE001  the engine raises nothing narrower
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+        else:
+            return done
         raise AssertionError
+
+    def _lose(self, call: str) -> None:
+        losing = self.lost.get(call)
+        if losing:
+            raise Refused(losing.pop(0), "the answer was lost by the test")
 
     def _admit(
         self, request: Message, context: grpc.ServicerContext, failure: grpc.StatusCode | None
@@ -250,6 +264,15 @@ class _Collections(wire.CollectionsServicer):
             return wire.CollectionExistsResponse(result=wire.CollectionExists(exists=exists))
 
         return self._server.answer("CollectionExists", request, context, do)
+
+    def Get(
+        self, request: wire.GetCollectionInfoRequest, context: grpc.ServicerContext
+    ) -> wire.GetCollectionInfoResponse:
+        def do() -> wire.GetCollectionInfoResponse:
+            collection = self._server.collection(request.collection_name)
+            return wire.GetCollectionInfoResponse(result=collection.described())
+
+        return self._server.answer("Get", request, context, do)
 
     def Create(
         self, request: wire.CreateCollection, context: grpc.ServicerContext

@@ -15,6 +15,7 @@ from qdrant_client.conversions.conversion import grpc_to_payload, payload_to_grp
 from tests.qdrant_server.fields import Refused
 
 _UNUSED = "unused"
+_DISTANCES = {wire.Cosine: edge.Distance.Cosine, wire.Dot: edge.Distance.Dot}
 
 
 def edge_filter(sent: wire.Filter) -> edge.Filter:
@@ -35,7 +36,10 @@ def _condition(sent: wire.Condition) -> edge.ConditionType:
     if kind == "is_empty":
         return edge.IsEmptyCondition(sent.is_empty.key)
     if kind == "has_id":
-        return edge.HasIdCondition({UUID(point.uuid) for point in sent.has_id.has_id})
+        # Texts are not taken for ids here.
+        return edge.HasIdCondition(
+            {UUID(one.uuid) if one.uuid else one.num for one in sent.has_id.has_id}
+        )
     field = sent.field
     if field.HasField("match"):
         return edge.FieldCondition(field.key, match=_match(field.match))
@@ -68,14 +72,17 @@ def edge_point(sent: wire.PointStruct) -> edge.Point:
     if not sent.HasField("vectors"):
         raise Refused(grpc.StatusCode.INVALID_ARGUMENT, "Expected some vectors")
     vectors: dict[str, edge.NamedVector] = {}
-    for name, vector in sent.vectors.vectors.vectors.items():
+    named = dict(sent.vectors.vectors.vectors)
+    if sent.vectors.HasField("vector"):
+        named[""] = sent.vectors.vector
+    for name, vector in named.items():
         if vector.HasField("sparse"):
             vectors[name] = edge.SparseVector(
                 list(vector.sparse.indices), list(vector.sparse.values)
             )
         else:
             vectors[name] = list(vector.dense.data)
-    return edge.Point(sent.id.uuid, vectors, grpc_to_payload(sent.payload))
+    return edge.Point(edge_id(sent.id), vectors, grpc_to_payload(sent.payload))
 
 
 def edge_config(sent: wire.CreateCollection, indexing_kilobytes: int | None) -> edge.EdgeConfig:
@@ -89,10 +96,15 @@ def edge_config(sent: wire.CreateCollection, indexing_kilobytes: int | None) -> 
         full_scan_threshold=10_000 if indexing_kilobytes is None else indexing_kilobytes,
         payload_m=links.payload_m if links.HasField("payload_m") else None,
     )
+    dense = dict(sent.vectors_config.params_map.map)
+    if sent.vectors_config.HasField("params"):
+        dense[""] = sent.vectors_config.params
     return edge.EdgeConfig(
         vectors={
-            key: edge.EdgeVectorParams(params.size, edge.Distance.Cosine, on_disk=params.on_disk)
-            for key, params in sent.vectors_config.params_map.map.items()
+            key: edge.EdgeVectorParams(
+                params.size, _DISTANCES[params.distance], on_disk=params.on_disk
+            )
+            for key, params in dense.items()
         },
         # The engine wants at least one vector name; the server does not.
         sparse_vectors={
@@ -198,7 +210,10 @@ def retrieved_point(found: edge.Record) -> wire.RetrievedPoint:
     Return a record as it is sent.
     """
     vectors = None
-    if isinstance(found.vector, dict):
+    if isinstance(found.vector, list):
+        values = wire.DenseVector(data=np.asarray(found.vector).tolist())
+        vectors = wire.VectorsOutput(vector=wire.VectorOutput(dense=values))
+    elif isinstance(found.vector, dict):
         dense = {
             name: wire.VectorOutput(dense=wire.DenseVector(data=np.asarray(vector).tolist()))
             for name, vector in found.vector.items()

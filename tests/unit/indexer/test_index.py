@@ -266,3 +266,11 @@ def test_a_purged_source_is_left_out_until_the_purge_is_lifted(docs: Indexed) ->
         upkeep.lift_purge("a.md")
     assert docs.run(version="1").written == 1
     assert docs.states() == {"a.md@1": "active", "b.md@1": "active"}
+
+
+@pytest.mark.parametrize("name", ['say "no"', ""])
+def test_a_field_that_no_filter_could_name_is_refused(docs: Indexed, name: str) -> None:
+    docs.write(a="# A\n\nText.\n")
+
+    with pytest.raises(InvalidRequest, match="schema: a field name cannot be empty or hold"):
+        docs.run(schema={name: FieldType.KEYWORD})

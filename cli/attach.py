@@ -1,0 +1,235 @@
+"""
+`context-assembler attach`: read a collection of another maker as an index.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from pathlib import Path
+from statistics import median
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from adapters.attached_check import Looked, capabilities, look_at
+from adapters.attachment import Attachment, PayloadMapping, add_attached, mapping_of
+from adapters.index_names import require_index_name
+from adapters.qdrant_ledger import ledger_collection
+from assembler.errors import IndexUnusable, InvalidRequest
+from assembler.ports import Embedder, Vector
+from cli.options import AsJson, show_json
+from server.backend import check_scope, qdrant_server
+from server.bootstrap import make_embedder
+from server.settings import Settings
+
+LEAST_SIMILARITY = 0.6
+"""Vectors of one model for a text, and for it with its metadata, are nearer than that; those of two
+models are not near at all."""
+
+EMBEDDED_CHARS = 400
+"""So much of a chunk is embedded for the comparison."""
+
+MOST_EMBEDDED = 16
+
+PathOf = Annotated[str | None, typer.Option(help="Its path in payloads, as in `metadata.page`.")]
+
+
+def attach(
+    name: Annotated[str, typer.Argument(help="The name of the index that it is read as.")],
+    collection: Annotated[str, typer.Option(help="The collection on the Qdrant server.")],
+    preset: Annotated[
+        str | None, typer.Option(help="Whose payloads they are: langchain or llamaindex.")
+    ] = None,
+    text: PathOf = None,
+    source: PathOf = None,
+    version: PathOf = None,
+    content: PathOf = None,
+    start: PathOf = None,
+    end: PathOf = None,
+    ordinal: PathOf = None,
+    section: PathOf = None,
+    tenant: PathOf = None,
+    vector: Annotated[
+        str | None, typer.Option(help="The name of the dense vector, where there are several.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="The model of its vectors, where the service has another: queries bring"
+            " vectors then."
+        ),
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(help="The file that is written. Default: setting attached_file."),
+    ] = None,
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """
+    Read a collection of another maker as an index: look at it, say what it can and cannot do, and
+    write that into the file that services read. Nothing is written to the server.
+    """
+    settings = Settings()
+    require_index_name(name)
+    mapping = _mapping(
+        preset,
+        text=text,
+        source=source,
+        version=version,
+        content=content,
+        start=start,
+        end=end,
+        ordinal=ordinal,
+        section=section,
+        tenant=tenant,
+    )
+    path = file or settings.attached_file
+    if path is None:
+        raise InvalidRequest("file", "name the file to write, or set attached_file")
+    check_scope(settings, path, name, mapping)
+    looked = _looked(settings, name, collection, mapping, vector)
+    similarity, attachment = (
+        None,
+        Attachment(
+            collection=collection,
+            mapping=mapping,
+            model=model or "unknown",
+            dimension=looked.dimension,
+            vector=looked.vector,
+        ),
+    )
+    if model is None:
+        embedder = make_embedder(settings)
+        similarity = similarity_of(embedder, looked)
+        attachment = own_model(attachment, embedder, looked, similarity)
+    add_attached(path, name, attachment)
+    _show(name, path, attachment, looked, similarity, as_json=as_json)
+
+
+def similarity_of(embedder: Embedder, looked: Looked) -> float:
+    """
+    Return how near the stored vectors are to those that a model makes of the same texts: the
+    median cosine, -1 where their dimensions differ.
+    """
+    if embedder.identity.dimension != looked.dimension:
+        return -1.0
+    pairs = looked.fitting[:MOST_EMBEDDED]
+    made = asyncio.run(embedder.embed([point.text[:EMBEDDED_CHARS] for point, _ in pairs]))
+    return median(_cosine(one, stored) for one, (_, stored) in zip(made, pairs, strict=True))
+
+
+def own_model(
+    attachment: Attachment, embedder: Embedder, looked: Looked, similarity: float
+) -> Attachment:
+    """
+    Return the attachment with the service's own model, which its vectors have to be of.
+
+    Raises:
+        IndexUnusable: They are not.
+    """
+    identity = embedder.identity
+    if similarity < LEAST_SIMILARITY:
+        how = (
+            f"have {looked.dimension} dimensions, the model {identity.dimension}"
+            if identity.dimension != looked.dimension
+            else f"have a cosine of {similarity:.2f} with the model's of the same texts"
+        )
+        raise IndexUnusable(
+            attachment.collection,
+            f"its vectors are not of this service's model {identity.name!r}: they {how}; start it "
+            "with their model, or name that with --model and send query vectors",
+        )
+    return Attachment(
+        collection=attachment.collection,
+        mapping=attachment.mapping,
+        model=identity.name,
+        model_sha256=identity.sha256,
+        dimension=attachment.dimension,
+        vector=attachment.vector,
+    )
+
+
+def _mapping(preset: str | None, **paths: str | None) -> PayloadMapping:
+    missing = [one for one in ("text", "source") if preset is None and paths[one] is None]
+    if missing:
+        raise InvalidRequest(missing[0], "is needed where no --preset is named")
+    try:
+        return mapping_of(preset, **paths)
+    except ValueError as error:
+        raise InvalidRequest("mapping", str(error)) from error
+
+
+def _looked(
+    settings: Settings, name: str, collection: str, mapping: PayloadMapping, vector: str | None
+) -> Looked:
+    if settings.qdrant_url is None:
+        raise InvalidRequest("qdrant_url", "is not set: only a server's collections are attached")
+    server = qdrant_server(settings)
+    client = server.writer()
+    try:
+        looked = look_at(client, collection, mapping, vector, server.timeout_seconds)
+        taken = {one.name for one in client.get_collections().collections}
+    finally:
+        client.close()
+    if ledger_collection(name) in taken:
+        raise InvalidRequest("name", f"{name!r} is an index of ours; choose another")
+    if not looked.fitting:
+        lacking = ", ".join(f"{key} ({count})" for key, count in looked.problems.items())
+        problem = f"none of {looked.sampled} points fits the mapping; lacking: {lacking or 'all'}"
+        raise InvalidRequest("mapping", problem)
+    return looked
+
+
+def _show(
+    name: str,
+    path: Path,
+    attachment: Attachment,
+    looked: Looked,
+    similarity: float | None,
+    *,
+    as_json: bool,
+) -> None:
+    placed = sum(point.span is not None for point, _ in looked.fitting)
+    able = capabilities(attachment.mapping)
+    if as_json:
+        show_json(
+            {
+                "index": name,
+                "file": str(path),
+                "index_version": str(attachment.version),
+                "collection": attachment.collection,
+                "model": attachment.model,
+                "similarity": similarity,
+                "points": looked.points,
+                "sampled": looked.sampled,
+                "fitting": len(looked.fitting),
+                "with_offsets": placed,
+                "lacking": dict(looked.problems),
+                "unindexed": looked.unindexed,
+                "capabilities": able,
+            }
+        )
+        return
+    how = "queries have to bring vectors" if similarity is None else f"cosine {similarity:.2f}"
+    lines = [
+        f"{attachment.collection} is read as index {name}; written to {path}",
+        f"{looked.points} points; of {looked.sampled}, {len(looked.fitting)} fit the mapping",
+        f"{placed} of these have offsets",
+        *(f"{count} have no {key}, or not of its type" for key, count in looked.problems.items()),
+        f"model: {attachment.model}, {how}",
+        *able,
+        *(
+            f"{key} has no payload index: reads are slow until it gets one"
+            for key in looked.unindexed
+        ),
+    ]
+    for line in lines:
+        Console().print(line, highlight=False, markup=False)
+
+
+def _cosine(one: Vector, other: Vector) -> float:
+    product = sum(a * b for a, b in zip(one, other, strict=True))
+    lengths = math.hypot(*one) * math.hypot(*other)
+    return product / lengths if lengths else 0.0

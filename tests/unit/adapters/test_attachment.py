@@ -1,0 +1,137 @@
+"""
+Attached collections as files say them, and payloads as mappings read them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from adapters.attached_points import read_point
+from adapters.attachment import (
+    AttachedInvalid,
+    Attachment,
+    PayloadMapping,
+    add_attached,
+    mapping_of,
+    read_attached,
+)
+from adapters.payload_values import PayloadDamaged
+from assembler.span import Span
+
+LANGCHAIN = mapping_of("langchain")
+LLAMAINDEX = mapping_of("llamaindex")
+WHOLE = "[docs]\ncollection = 'c'\nmodel = 'm'\ndimension = 3\n[docs.mapping]\ntext = 't'\n"
+ONE = Attachment(collection="c", mapping=LANGCHAIN, model="m", dimension=3)
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "attached.toml"
+    other = Attachment(
+        collection='with "quotes" and \\ and ü',
+        mapping=LLAMAINDEX,
+        model="m",
+        model_sha256="ab",
+        dimension=5,
+        vector="text-dense",
+        profile="mine",
+    )
+
+    add_attached(path, "docs", ONE)
+    add_attached(path, "other", other)
+    add_attached(path, "docs", other)
+
+    assert read_attached(path) == {"docs": other, "other": other}
+    assert read_attached(None) == {}
+
+
+def test_another_mapping_is_another_version() -> None:
+    changed = Attachment(collection="c", mapping=LLAMAINDEX, model="m", dimension=3)
+
+    assert ONE.version == Attachment(**{n: getattr(ONE, n) for n in ONE.__slots__}).version
+    assert ONE.version != changed.version
+    assert ONE.identity.sha256 == "attached:m"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[", "is not TOML"),
+        ("docs = 3", r"docs: is not a table; write \[docs\]"),
+        ("[Docs]", "no name of an index"),
+        ("[docs]\nnope = 3", "'nope' is not a key; there are: collection"),
+        ("[docs]\n[docs.mapping]\nnope = 3", "'nope' is not a key; there are: content"),
+        ("[docs]\nmapping = 3", "collection: Field required"),
+        ("[docs]\ncollection = 'c'\nmodel = 'm'\ndimension = 3", "mapping: Field required"),
+        (WHOLE, "mapping.source: Field required"),
+        (f"{WHOLE}source = 's'\nend = 'e'", "end has no use without start"),
+    ],
+)
+def test_a_wrong_file_is_named_with_what_is_wrong(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "attached.toml"
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(AttachedInvalid, match=says):
+        read_attached(path)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(AttachedInvalid, match=r"nope\.toml: cannot be read: No such file"):
+        read_attached(tmp_path / "nope.toml")
+
+
+@pytest.mark.parametrize(
+    ("paths", "says"),
+    [
+        ({"ordinal": "n", "start": "s"}, "ordinal has no use beside start"),
+        ({"section": "s"}, "section has no use without start or ordinal"),
+        ({"source": "json.source", "json_keys": ("json",)}, "lies in a text that holds JSON"),
+        ({"tenant": 'a"b'}, "should match pattern"),
+        ({"tenant": "a..b"}, "should match pattern"),
+    ],
+)
+def test_a_mapping_that_cannot_be_read_by_is_refused(paths: dict[str, str], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        PayloadMapping(**{"text": "t", "source": "s", **paths})
+
+
+def test_presets_are_known_by_name_and_changed_by_path() -> None:
+    assert mapping_of("langchain", tenant="metadata.tenant").tenant == "metadata.tenant"
+    assert mapping_of(None, text="t", source="s").paths == {"text": "t", "source": "s"}
+    with pytest.raises(ValueError, match="there are: langchain, llamaindex"):
+        mapping_of("nope")
+
+
+def test_a_payload_of_llamaindex_is_read() -> None:
+    node = {
+        "text": "Refunds.",
+        "start_char_idx": 7,
+        "end_char_idx": 15,
+        "relationships": {"1": {"hash": "abc"}},
+    }
+    payload = {"_node_content": json.dumps(node), "ref_doc_id": "doc", "doc_id": "doc"}
+
+    point = read_point(LLAMAINDEX, "k", payload)
+
+    assert (point.source_id, point.content, point.text) == ("doc", "abc", "Refunds.")
+    assert point.span == Span(7, 15)
+    wrong = {**payload, "_node_content": json.dumps({**node, "end_char_idx": 14})}
+    assert read_point(LLAMAINDEX, "k", wrong).span is None
+
+
+@pytest.mark.parametrize("content", ["{", "[" * 100_000, "3", None, '{"text": "\\ud800"}'])
+def test_a_text_that_holds_no_json_is_damaged(content: object) -> None:
+    with pytest.raises(PayloadDamaged):
+        read_point(LLAMAINDEX, "k", {"_node_content": content, "ref_doc_id": "doc"})
+
+
+def test_labels_are_texts_or_numbers() -> None:
+    mapping = PayloadMapping("t", "s", version="v")
+    labels = [
+        read_point(mapping, "k", {"t": "text", "s": "source", "v": label}).version
+        for label in ("v1", 3, True, 1.5, None, ["x"], "\ud800")
+    ]
+
+    assert labels == ["v1", "3", "", "", "", "", ""]
