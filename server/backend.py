@@ -31,10 +31,14 @@ Listings = Callable[[str], Awaitable[Sequence[IndexListing]]]
 class Backend:
     """
     The index side: one object behind both read ports, how to list, and how to end.
+
+    Attributes:
+        heads: Lists without what ledgers say of sources, where that would be read for it.
     """
 
     index: EdgeIndex | QdrantIndex
     listings: Listings
+    heads: Listings
     close: Callable[[], Awaitable[None]]
 
 
@@ -55,14 +59,18 @@ def make_backend(settings: Settings, observer: CallObserver | None = None) -> Ba
         async def listings(tenant: str) -> Sequence[IndexListing]:
             return await asyncio.to_thread(store.listings, tenant)
 
-        return Backend(edge, listings, edge.close)
+        return Backend(edge, listings, listings, edge.close)
     search = SearchSettings(
         ef=settings.qdrant_hnsw_ef,
         oversampling=settings.qdrant_oversampling,
         consistency=settings.qdrant_read_consistency,
     )
     index = QdrantIndex(qdrant_server(settings), settings=search, observer=observer)
-    return Backend(index, index.listings, index.close)
+
+    async def heads(tenant: str) -> Sequence[IndexListing]:
+        return await index.listings(tenant, has_rows=False)
+
+    return Backend(index, index.listings, heads, index.close)
 
 
 def make_store(settings: Settings) -> IndexStore:
