@@ -38,11 +38,17 @@ deploy-tools:
 
 # What needs more than the product's own environment: kubectl, schemas of Kubernetes, hadolint,
 # Prometheus and podman. The base of the image and its wheels are kept in var/image.
-deploy-test: install deploy-tools
+deploy-test: install deploy-tools var/checkov/.installed
 	$(BIN)/python -m pip install --quiet --group deploy
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n 2 tests/deploy
 	$(BIN)/python -m pytest -m container tests/deploy
 	$(BIN)/python deploy/stack/stack.py --check
+
+# checkov in an environment of its own: what it needs does not fit the product's.
+var/checkov/.installed:
+	$(PYTHON) -m venv var/checkov
+	var/checkov/bin/python -m pip install --quiet checkov==3.3.30
+	touch $@
 
 # The pinned requirements of the image, after a change of dependencies.
 requirements: install
