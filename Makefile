@@ -29,6 +29,8 @@ test: install
 
 # promtool and podman are in no Python package; on Debian root gets them from the distribution.
 deploy-tools:
+	@command -v promtool > /dev/null && command -v podman > /dev/null || \
+		apt-get update > /dev/null 2>&1 || true
 	@command -v promtool > /dev/null || \
 		apt-get install -y --no-install-recommends prometheus prometheus-alertmanager > /dev/null 2>&1 || \
 		echo "Prometheus cannot be installed here: rules, dashboard and alerts are not tried"

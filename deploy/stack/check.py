@@ -52,7 +52,9 @@ def restarts(stack: Stack) -> list[str]:
         stack.start_replica(number)
         time.sleep(2)
     if stack.has_prometheus:
-        empty = empty_panels(stack.ports["PROMETHEUS"], stack.picture)
+        empty = empty_panels(
+            stack.ports["PROMETHEUS"], stack.picture, has_qdrant=stack.qdrant is not None
+        )
         say(f"panels of the dashboard without data: {', '.join(empty) or 'none'}")
         wrong += [f"the panel {name!r} is empty" for name in empty]
     load.end()

@@ -18,6 +18,7 @@ from server.settings import Settings
 from tests.deploy.names import DEPLOY
 from tests.deploy.overlays import OVERLAYS, needs_kubectl, read, rendered
 
+PROMTOOL = shutil.which("promtool")
 COMPOSE = shutil.which("check-jsonschema")
 CHECKOV = shutil.which("checkov") or shutil.which(
     "checkov", path=DEPLOY.parent / "var" / "checkov" / "bin"
@@ -65,6 +66,17 @@ def test_compose_is_what_its_specification_allows(tmp_path: Path) -> None:
 
     assert checked(DEPLOY / "compose.yaml") == 0
     assert checked(spoilt) == 1
+
+
+@pytest.mark.skipif(PROMTOOL is None, reason="promtool is not on PATH")
+def test_promtool_accepts_what_compose_gives_prometheus(tmp_path: Path) -> None:
+    for path in ("compose/prometheus.yaml", "components/monitoring/rules.yaml"):
+        shutil.copy(DEPLOY / path, tmp_path)
+
+    command = [str(PROMTOOL), "check", "config", "prometheus.yaml"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert run.returncode == 0, run.stdout + run.stderr
 
 
 @needs_kubectl
