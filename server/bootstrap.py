@@ -20,6 +20,7 @@ from prometheus_client import CollectorRegistry, disable_created_metrics
 
 from adapters.cross_encoder import CrossEncoderReranker
 from adapters.embedder import OnnxEmbedder
+from adapters.records import Retention
 from adapters.remembered_counts import RememberedTokenizers
 from adapters.remembered_queries import RememberedQueries, requests_of
 from adapters.remote_embedder import RemoteEmbedder
@@ -33,6 +34,8 @@ from server.admission import Admission
 from server.backend import Backend, make_backend
 from server.denials import Denials
 from server.dependency_metrics import DependencyMetrics
+from server.index_metrics import IndexMetrics
+from server.index_watch import IndexWatch
 from server.interceptors import CallInterceptor
 from server.metrics import Metrics
 from server.profiles import read_profiles
@@ -71,6 +74,7 @@ class Service:
     metrics: Metrics
     access: Access
     denials: Denials
+    index_watch: IndexWatch
     backend: Backend
     traces: Traces
 
@@ -159,6 +163,13 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         metrics=metrics,
         access=access,
         denials=Denials(backend.index.denied_in, metrics, logger),
+        index_watch=IndexWatch(
+            backend.heads,
+            settings.metrics_tenant,
+            Retention(settings.retained_revisions, settings.retired_seconds),
+            IndexMetrics(metrics.registry),
+            logger,
+        ),
         backend=backend,
         traces=traces,
     )

@@ -56,6 +56,7 @@ async def serve(
     watches = (
         service.access.watch(),
         service.denials.watch(),
+        service.index_watch.watch(),
         watch_loop(service.metrics.loop_gaps),
     )
     watching = [asyncio.create_task(one) for one in watches]

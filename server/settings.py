@@ -147,6 +147,9 @@ class Settings(QdrantSettings):
     require_principals: bool = False
     """Refuse requests whose scope names no principals."""
 
+    metrics_tenant: str = ""
+    """Tenant whose heads `context_assembler_index_*` show, as this pod reads them."""
+
     max_inflight: int | None = Field(default=None, ge=1)
     """Requests in work at once; more wait. Absent: 2 for each CPU."""
 

@@ -18,6 +18,12 @@ RUNBOOK = "docs/runbook.md"
 BAD = "UNKNOWN|DEADLINE_EXCEEDED|INTERNAL|UNAVAILABLE|RESOURCE_EXHAUSTED|UNIMPLEMENTED|DATA_LOSS"
 """What counts against availability; a caller's own mistakes do not."""
 
+FAULTS = (
+    "UNKNOWN|DEADLINE_EXCEEDED|INTERNAL|UNAVAILABLE|RESOURCE_EXHAUSTED|UNIMPLEMENTED|DATA_LOSS"
+    "|UNAUTHENTICATED|PERMISSION_DENIED|FAILED_PRECONDITION"
+)
+"""What calls to a dependency fail by; a collection that is not there is an answer."""
+
 AVAILABILITY = 0.999
 PROMPT = 0.99
 PROMPT_SECONDS = "0.3"
@@ -29,6 +35,9 @@ BURNS = (
     ("3d", "6h", 1.0, "3h", "ticket"),
 )
 """Long window, short window, burn rate, how long, severity."""
+
+HEAD_DAYS = 7
+"""How old a head may be; set it by how often you publish."""
 
 LEAST_RATE = 0.02
 """Calls a second under which a share says nothing."""
@@ -127,6 +136,23 @@ ALERTS = [
         "A pod refuses calls, since its Qdrant server does not answer.",
     ),
     alert(
+        "DependencyErrors",
+        # calls that the breaker keeps back fail for the caller as those do that are sent
+        "(\n"
+        "  sum by (dependency) (\n"
+        f'    rate(context_assembler_dependency_requests_total{{code=~"{FAULTS}"}}[5m])\n'
+        "  )\n"
+        "  + sum by (dependency) (rate(context_assembler_dependency_refused_total[5m]))\n"
+        ")\n"
+        "/ (\n"
+        "  sum by (dependency) (rate(context_assembler_dependency_requests_total[5m]))\n"
+        "  + sum by (dependency) (rate(context_assembler_dependency_refused_total[5m]))\n"
+        ") > 0.05\n",
+        "5m",
+        "ticket",
+        "More than one of twenty calls to what the service depends on fails.",
+    ),
+    alert(
         "Saturated",
         "max by (instance) (\n"
         "  context_assembler_inflight_requests / context_assembler_inflight_requests_limit\n"
@@ -134,6 +160,29 @@ ALERTS = [
         "10m",
         "ticket",
         "A pod has as many requests in work as it accepts.",
+    ),
+    alert(
+        "MixedIndexVersions",
+        "max by (job, index) (context_assembler_index_revision)\n"
+        "!= min by (job, index) (context_assembler_index_revision)\n",
+        "15m",
+        "ticket",
+        "Pods read different revisions of an index.",
+    ),
+    alert(
+        "HeadAge",
+        "time() - max by (job, index) (context_assembler_index_published_timestamp_seconds)\n"
+        f"> {HEAD_DAYS} * 86400\n",
+        "1h",
+        "ticket",
+        f"Nothing was published into an index for {HEAD_DAYS} days.",
+    ),
+    alert(
+        "RevisionsUncollected",
+        "max by (job, index) (context_assembler_index_uncollected_revisions) > 0\n",
+        "2d",
+        "ticket",
+        "Revisions that nobody needs are stored, with the points that ended in them.",
     ),
     alert(
         "PointsDenied",

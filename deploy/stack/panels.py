@@ -20,12 +20,20 @@ SPAN_SECONDS = 90
 COLUMNS = 3
 
 
-def empty_panels(port: int, picture: Path | None) -> list[str]:
+DEPENDENCY = "context_assembler_dependency_"
+"""How metrics begin that are there with a Qdrant server only."""
+
+
+def empty_panels(port: int, picture: Path | None, *, has_qdrant: bool) -> list[str]:
     """
     Return the titles of the panels of which a query has no number, and draw all where asked.
     """
     shown = json.loads(DASHBOARD.read_text())["panels"]
-    panels = [one for one in shown if one["type"] != "row"]
+    panels = [
+        one
+        for one in shown
+        if one["type"] != "row" and (has_qdrant or DEPENDENCY not in one["targets"][0]["expr"])
+    ]
     empty, drawn = [], []
     for panel in panels:
         lines: dict[str, list[tuple[float, float]]] = {}

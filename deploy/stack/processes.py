@@ -53,8 +53,16 @@ class Processes:
     Processes by name.
     """
 
-    def __init__(self, work: Path) -> None:
+    def __init__(self, work: Path, qdrant_url: str | None = None) -> None:
+        """
+        Start with none.
+
+        Args:
+            work: Folder of logs and data.
+            qdrant_url: What the product's processes read and write; None for the embedded engine.
+        """
         self._work = work
+        self._qdrant_url = qdrant_url
         self._running: dict[str, subprocess.Popen[bytes]] = {}
 
     def config(self, name: str, values: Mapping[str, int]) -> str:
@@ -131,7 +139,10 @@ class Processes:
             self.end(name)
 
     def _environment(self, settings: Mapping[str, object]) -> dict[str, str]:
-        chosen = {"DATA_DIR": self._work / "data", **settings}
+        place: dict[str, object] = {"DATA_DIR": self._work / "data"}
+        if self._qdrant_url is not None:
+            place = {"QDRANT_URL": self._qdrant_url}
+        chosen = {**place, **settings}
         return {
             **os.environ,
             **{f"CONTEXT_ASSEMBLER_{name}": str(value) for name, value in chosen.items()},

@@ -1,29 +1,29 @@
 """
-Two replicas, Envoy, and Prometheus with Alertmanager where they are installed, on this machine.
+Two replicas before a Qdrant, Envoy, and Prometheus with Alertmanager where they are installed, on
+this machine.
 
 `make stack` starts it, sends load through Envoy until it is ended, and says where to look.
-`python deploy/stack/stack.py --check` restarts a replica under load and takes all pods away, and
-fails when a request failed that should not have, or when the alert was not heard.
+`python deploy/stack/stack.py --check` restarts replicas under load, cuts Qdrant and brings it back,
+and takes all pods away; it fails when a request failed that should not have, or when an alert was
+not heard. `--embedded` takes the engine inside the replicas in place of a Qdrant.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import shutil
 import signal
 import sys
 import tempfile
-import threading
-import time
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 from callers import INDEX, QUESTIONS, Load, asking
+from check import check
 from contextassembler.client import ContextAssemblerCallError, ContextAssemblerClient
-from panels import empty_panels
 from processes import HERE, Processes, free_ports, wait_for
+from qdrant import Qdrant
+from webhook import Webhook, say
 
 from adapters.tokenizer_files import install_tokenizers
 from server.settings import Settings
@@ -34,42 +34,6 @@ FASTER = 60
 """Rules are tried with minutes as seconds."""
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-
-
-class Webhook:
-    """
-    Hears alerts as they begin and end.
-    """
-
-    def __init__(self, port: int) -> None:
-        self.heard: list[tuple[str, str]] = []
-        heard = self.heard
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                content = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                for one in content["alerts"]:
-                    heard.append((one["labels"]["alertname"], one["status"]))
-                    say(
-                        f"alert {one['labels']['alertname']} {one['status']}: "
-                        f"{one['annotations'].get('summary')}"
-                    )
-                self.send_response(200)
-                self.end_headers()
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._server = HTTPServer(("127.0.0.1", port), Handler)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-
-def say(text: str) -> None:
-    """
-    Tell what happens, with the time.
-    """
-    sys.stdout.write(f"{time.strftime('%H:%M:%S')} {text}\n")
-    sys.stdout.flush()
 
 
 def faster_rules() -> str:
@@ -92,10 +56,11 @@ class Stack:
     The processes and their ports.
     """
 
-    def __init__(self, work: Path, picture: Path | None) -> None:
+    def __init__(self, work: Path, picture: Path | None, *, is_embedded: bool = False) -> None:
         self.work = work
         self.picture = picture
-        self.processes = Processes(work)
+        self.qdrant = None if is_embedded else Qdrant()
+        self.processes = Processes(work, self.qdrant.url if self.qdrant else None)
         names = ("ENVOY", "ENVOY_ADMIN", "PROMETHEUS", "ALERTMANAGER", "WEBHOOK")
         names += tuple(f"{kind}_{n}" for kind in ("PORT", "HEALTH", "METRICS") for n in (0, 1))
         self.ports = dict(zip(names, free_ports(len(names)), strict=True))
@@ -149,6 +114,14 @@ class Stack:
                 f"--web.listen-address=127.0.0.1:{self.ports['ALERTMANAGER']}",
             )
 
+    def end(self) -> None:
+        """
+        End everything.
+        """
+        self.processes.end_all()
+        if self.qdrant is not None:
+            self.qdrant.end()
+
     def start_replica(self, number: int) -> None:
         """
         Start one replica.
@@ -175,6 +148,8 @@ class Stack:
         Say where to look.
         """
         say(f"ask at {self.address} (index {INDEX}, principal staff)")
+        if self.qdrant is not None:
+            say(f"Qdrant's protocol, by the test server: {self.qdrant.url}")
         say(f"Envoy's clusters: http://127.0.0.1:{self.ports['ENVOY_ADMIN']}/clusters")
         if self.has_prometheus:
             say(f"Prometheus: http://127.0.0.1:{self.ports['PROMETHEUS']}/graph")
@@ -185,54 +160,18 @@ class Stack:
             )
 
 
-def check(stack: Stack) -> list[str]:
-    """
-    Return what went wrong.
-    """
-    load, wrong = Load(stack.address), []
-    load.start()
-    time.sleep(3)
-    for number in (0, 1):
-        say(f"restarting replica {number} under load")
-        stack.processes.end(f"replica-{number}")
-        time.sleep(2)
-        stack.start_replica(number)
-        time.sleep(2)
-    if stack.has_prometheus:
-        empty = empty_panels(stack.ports["PROMETHEUS"], stack.picture)
-        say(f"panels of the dashboard without data: {', '.join(empty) or 'none'}")
-        wrong += [f"the panel {name!r} is empty" for name in empty]
-    load.end()
-    say(f"{load.answered} answered, {len(load.failed)} failed over two restarts")
-    wrong += load.failed[:3]
-    if not load.answered:
-        wrong.append("nothing was answered")
-    if stack.has_prometheus:
-        stack.webhook.heard.clear()  # Prometheus may have started before the first scrape
-        say("ending both replicas")
-        for number in (0, 1):
-            stack.processes.end(f"replica-{number}")
-        expected = [("ContextAssemblerAbsent", "firing"), ("ContextAssemblerAbsent", "resolved")]
-        if not wait_for(lambda: expected[0] in stack.webhook.heard, "the alert", fails=False):
-            wrong.append("the alert was not heard")
-        for number in (0, 1):
-            stack.start_replica(number)
-        if not wait_for(lambda: expected[1] in stack.webhook.heard, "its end", fails=False):
-            wrong.append("the end of the alert was not heard")
-    return wrong
-
-
 def main() -> int:
     """
     Run the command and return its exit code.
     """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="restart, cut, and end")
+    parser.add_argument("--embedded", action="store_true", help="the engine inside the replicas")
     parser.add_argument("--picture", type=Path, help="with --check: draw the dashboard, .png")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with tempfile.TemporaryDirectory(prefix="context-assembler-stack-") as folder:
-        stack = Stack(Path(folder), options.picture)
+        stack = Stack(Path(folder), options.picture, is_embedded=options.embedded)
         try:
             stack.start()
             stack.tell()
@@ -250,7 +189,7 @@ def main() -> int:
         except KeyboardInterrupt:
             return 0
         finally:
-            stack.processes.end_all()
+            stack.end()
     return 0
 
 

@@ -37,6 +37,13 @@ def faults(objects: list[Manifest]) -> list[str]:
         *_ports(by_kind, container),
         *_probes(container),
         *_references(by_kind, pod, container, config),
+        *_files(container, config, every=True),
+        *(
+            fault
+            for job in by_kind.get("Job", [])
+            for inside in job["spec"]["template"]["spec"]["containers"]
+            for fault in _files(inside, config, every=False)
+        ),
         *_ends(pod, container, config),
         *_restricted(pod, container),
         *_scaling(by_kind, deployment),
@@ -54,15 +61,19 @@ def _selectors(
         found = by_kind.get(kind, [])
         asked += [(kind, one["spec"]["selector"]["matchLabels"]) for one in found]
     asked += [
-        ("NetworkPolicy", one["spec"]["podSelector"]["matchLabels"])
-        for one in by_kind.get("NetworkPolicy", [])
-    ]
-    asked += [
         ("topologySpreadConstraints", one["labelSelector"]["matchLabels"])
         for one in pod["spec"].get("topologySpreadConstraints", [])
     ]
+    jobs = [one["spec"]["template"]["metadata"]["labels"] for one in by_kind.get("Job", [])]
+    policies = [
+        one["spec"]["podSelector"]["matchLabels"] for one in by_kind.get("NetworkPolicy", [])
+    ]
     return [
         f"{kind} selects no pod" for kind, wanted in asked if not wanted.items() <= labels.items()
+    ] + [
+        "NetworkPolicy selects no pod"
+        for wanted in policies
+        if not any(wanted.items() <= one.items() for one in (labels, *jobs))
     ]
 
 
@@ -79,7 +90,7 @@ def _ports(by_kind: dict[str, list[Manifest]], container: Manifest) -> Iterator[
     for one in by_kind.get("PodMonitor", []):
         asked += [endpoint["port"] for endpoint in one["spec"]["podMetricsEndpoints"]]
     for one in by_kind.get("NetworkPolicy", []):
-        asked += [port["port"] for rule in one["spec"]["ingress"] for port in rule["ports"]]
+        asked += [port["port"] for rule in one["spec"].get("ingress", []) for port in rule["ports"]]
     yield from (f"no port {port} at the container" for port in asked if port not in names)
 
 
@@ -111,6 +122,19 @@ def _references(
         claim = volume.get("persistentVolumeClaim")
         if claim is not None and claim["claimName"] not in claims:
             yield f"no PersistentVolumeClaim {claim['claimName']}"
+
+
+def _files(container: Manifest, config: dict[str, Manifest], *, every: bool) -> Iterator[str]:
+    """
+    Find files that settings name and no volume holds; a Job needs those towards Qdrant only.
+    """
+    mounted = [f"{one['mountPath']}/" for one in container["volumeMounts"]]
+    prefix = "CONTEXT_ASSEMBLER_" if every else "CONTEXT_ASSEMBLER_QDRANT_"
+    for data in config.values():
+        for name, path in data.items():
+            is_held = any(path.startswith(folder) for folder in mounted)
+            if name.startswith(prefix) and name.endswith("_FILE") and not is_held:
+                yield f"{container['name']}: no volume holds {path}"
 
 
 def _ends(pod: Manifest, container: Manifest, config: dict[str, Manifest]) -> Iterator[str]:

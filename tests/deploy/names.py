@@ -15,6 +15,7 @@ from prometheus_client import CollectorRegistry
 
 from server.bootstrap import DESCRIPTOR, READINESS
 from server.dependency_metrics import DependencyMetrics
+from server.index_metrics import IndexMetrics
 from server.metrics import Metrics
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +37,7 @@ def code_metrics() -> Metrics:
         caches={"query_embedding": lambda: (0, 0), "token_count": lambda: (0, 0)},
     )
     DependencyMetrics(made.registry)
+    IndexMetrics(made.registry).show("docs", revision=1, published_at=0.0, uncollected=0)
     return made
 
 

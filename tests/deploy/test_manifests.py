@@ -5,12 +5,9 @@ Manifests agree with the code, with each other, and with what a pod may do.
 from __future__ import annotations
 
 import copy
-import re
-import shutil
-import subprocess
 from collections.abc import Callable
-from functools import lru_cache
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -21,63 +18,19 @@ from server.bootstrap import LIVENESS, READINESS
 from server.settings import Settings
 from tests.deploy.manifest_rules import faults
 from tests.deploy.names import COMPONENTS, DEPLOY, adapter_query
-
-KUBECTL = shutil.which("kubectl")
-OVERLAYS = ("dev", "prod")
-KUBERNETES = ("1.30", "1.37")
-"""The oldest version that is supported, and the newest whose schemas there are."""
-
-Objects: TypeAlias = "list[dict[str, Any]]"
-
-needs_kubectl = pytest.mark.skipif(KUBECTL is None, reason="kubectl is not on PATH")
-
-
-@lru_cache
-def rendered(overlay: str) -> str:
-    run = subprocess.run(
-        [str(KUBECTL), "kustomize", str(DEPLOY / "overlays" / overlay)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stderr
-    return run.stdout
-
-
-def objects(overlay: str) -> Objects:
-    return list(yaml.safe_load_all(rendered(overlay)))
-
-
-def kind(found: Objects, name: str) -> dict[str, Any]:
-    (one,) = (one for one in found if one["kind"] == name)
-    return one
-
-
-def read(path: str) -> dict[str, Any]:
-    return dict(yaml.safe_load((DEPLOY / path).read_text()))
-
-
-def deployment() -> dict[str, Any]:
-    return read("base/deployment.yaml")
-
-
-def container() -> dict[str, Any]:
-    return dict(deployment()["spec"]["template"]["spec"]["containers"][0])
-
-
-def literals(overlay: str) -> dict[str, str]:
-    """
-    Return the variables that an overlay gives the container.
-    """
-    found: dict[str, str] = {}
-    for name in ("base", f"overlays/{overlay}"):
-        (generator,) = read(f"{name}/kustomization.yaml")["configMapGenerator"]
-        found.update(text.split("=", 1) for text in generator["literals"])
-    return found
-
-
-def image_variables() -> dict[str, str]:
-    return dict(re.findall(r"(CONTEXT_ASSEMBLER_\w+)=(\S+)", (DEPLOY / "Dockerfile").read_text()))
+from tests.deploy.overlays import (
+    KUBERNETES,
+    OVERLAYS,
+    Objects,
+    container,
+    deployment,
+    image_variables,
+    kind,
+    literals,
+    needs_kubectl,
+    objects,
+    read,
+)
 
 
 def test_ports_and_probes_are_those_of_the_server() -> None:
@@ -109,13 +62,18 @@ def test_every_variable_is_a_setting() -> None:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_the_settings_accept_the_variables(overlay: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_settings_accept_the_variables(
+    overlay: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "mounted").touch()
     for variable, value in (image_variables() | literals(overlay)).items():
-        monkeypatch.setenv(variable, value)
+        is_mounted = variable.endswith("_FILE")
+        monkeypatch.setenv(variable, str(tmp_path / "mounted") if is_mounted else value)
 
     settings = Settings()
 
     assert (settings.qdrant_url is None) == (overlay == "dev")
+    assert (settings.tls_client_ca_file is not None) == (overlay == "prod-tls")
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -211,7 +169,7 @@ def without(path: str) -> Callable[[Objects], None]:
         node = kind(found, name)
         for step in steps:
             node = node[int(step) if step.isdigit() else step]
-        del node[last]
+        del node[int(last) if last.isdigit() else last]
 
     return change
 
@@ -245,13 +203,15 @@ MISTAKES = [
     (with_value("PodMonitor.spec.podMetricsEndpoints.0.port", "http"), "no port"),
     (with_value("NetworkPolicy.spec.ingress.0.ports.0.port", "http"), "no port"),
     (without("NetworkPolicy.spec.egress"), "egress"),
+    (without(f"{POD}.containers.0.volumeMounts.0"), "no volume holds"),
+    (without("Job.spec.template.spec.containers.0.volumeMounts.2"), "no volume holds"),
 ]
 
 
 @needs_kubectl
 @pytest.mark.parametrize(("spoil", "said"), MISTAKES)
 def test_a_planted_mistake_is_found(spoil: Callable[[Objects], None], said: str) -> None:
-    found = copy.deepcopy(objects("prod"))
+    found = copy.deepcopy(objects("prod-tls"))
     spoil(found)
 
     assert any(said in fault for fault in faults(found)), faults(found)
