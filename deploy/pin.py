@@ -1,8 +1,8 @@
 """
 Write the image's pinned requirements: `make requirements` after a change of dependencies.
 
-`requirements.txt` is what the image runs: the product, and what indexing files of other formats and
-code needs, since the Job runs in the same image. `requirements-build.txt` is what builds it.
+`requirements.txt` is what the image runs: the product, traces, and what indexing files of other
+formats and code needs, since the Job runs in the same image. `requirements-build.txt` is what builds it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 DEPLOY = Path(__file__).resolve().parent
 PROJECT = DEPLOY.parent / "pyproject.toml"
-EXTRAS = ("formats", "code")
+EXTRAS = ("formats", "code", "traces")
 PLATFORM = ("--python-version", "3.11", "--python-platform", "x86_64-manylinux_2_28")
 HEAD = "# Written by deploy/pin.py; run `make requirements` after a change of dependencies.\n"
 
