@@ -88,7 +88,7 @@ def head_of(ledger: TenantLedger, *, moved_back_at: float = 0.0, moved_back_from
         chunks=sum(row.chunks for row in ledger.rows),
         gone=tuple(sorted(set(range(oldest, ledger.revision)).difference(stay))),
         newest_revision=max(ledger.newest_revision, ledger.revision),
-        # Whole seconds: Qdrant gives back one in eight fractions with another last bit, and the head
+        # Whole seconds: Qdrant returns one in eight fractions with another last bit, and the head
         # that is read back is compared with the one that was written.
         moved_back_at=float(math.ceil(moved_back_at)),
         moved_back_from=moved_back_from,
