@@ -217,5 +217,5 @@ def test_an_index_with_the_name_of_an_attached_collection_is_not_written(
     with pytest.raises(SystemExit) as ended:
         main()
 
-    assert ended.value.code == 2
+    assert ended.value.code == 1
     assert "articles: is an attached collection" in capsys.readouterr().err.replace("\n", " ")
