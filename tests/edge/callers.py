@@ -16,7 +16,6 @@ from contextassembler.v1 import context_pb2 as pb
 from server.callers import key_sha256
 
 TLS = Path(__file__).parents[1] / "tls"
-
 BUDGET = pb.Budget(tokenizer="o200k_base", context_tokens=200)
 
 

@@ -19,7 +19,6 @@ from tests.counters import CharCounter
 from tests.strategies import sha256
 
 LAYOUT = Layout()
-
 NO_SUPPORT = Support({}, {}, 0.25)
 
 
