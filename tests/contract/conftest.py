@@ -28,7 +28,7 @@ from adapters.store import IndexStore
 from assembler.ports import ChunkIndex, IndexCatalog
 from server.backend import qdrant_server
 from server.settings import Settings
-from tests.fakes import FakeIndex
+from tests.fake_index import FakeIndex
 from tests.qdrant_server.process import ServerProcess
 from tests.qdrant_server.server import TestServer
 

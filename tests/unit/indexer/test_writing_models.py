@@ -24,7 +24,8 @@ from indexer.sources import SourceFile
 from indexer.strategies import by_model, context_sentence
 from indexer.strategies.registry import chunker_of, kept_chunker
 from tests.chat_server import ChatServer, Said, chat_server, saying
-from tests.fakes import FakeEmbedder, FakeIndex
+from tests.fake_index import FakeIndex
+from tests.fakes import FakeEmbedder
 
 PLACES = ("Oslo", "Bergen", "Trondheim", "Bodo")
 PARTS = [f"In {one} trains are slow. " + f"Nobody likes {one} at all. " * 4 for one in PLACES]
