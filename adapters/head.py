@@ -4,6 +4,7 @@ Heads, and builds that wait for the head.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -87,7 +88,9 @@ def head_of(ledger: TenantLedger, *, moved_back_at: float = 0.0, moved_back_from
         chunks=sum(row.chunks for row in ledger.rows),
         gone=tuple(sorted(set(range(oldest, ledger.revision)).difference(stay))),
         newest_revision=max(ledger.newest_revision, ledger.revision),
-        moved_back_at=moved_back_at,
+        # Whole seconds: Qdrant returns one in eight fractions with another last bit, and the head
+        # that is read back is compared with the one that was written.
+        moved_back_at=float(math.ceil(moved_back_at)),
         moved_back_from=moved_back_from,
     )
 

@@ -85,21 +85,22 @@ def tokens_of(
     """
     composed, places = _composed(text, spans)
     encoding = encode(prefix + composed)
-    special = encoding.special_tokens_mask
+    # each of these is made anew whenever it is asked for
+    ids, offsets, special = encoding.ids, encoding.offsets, encoding.special_tokens_mask
     inner = [at for at, is_special in enumerate(special) if not is_special]
-    of_text = [at for at in inner if encoding.offsets[at][1] > len(prefix)]
+    of_text = [at for at in inner if offsets[at][1] > len(prefix)]
     first = of_text[0] if of_text else len(special)
     end = of_text[-1] + 1 if of_text else len(special)
     starts = np.array([start for start, _ in places], dtype=np.int64)
     ends = np.array([end for _, end in places], dtype=np.int64)
-    letters = np.array([encoding.offsets[at][1] for at in of_text], dtype=np.int64)
+    letters = np.array([offsets[at][1] for at in of_text], dtype=np.int64)
     letters -= len(prefix) + 1  # the last letter of each token
     range_of = np.searchsorted(starts, letters, side="right").astype(np.int64) - 1
     outside = (range_of < 0) | (letters >= ends[range_of])
     return Tokens(
-        lead=encoding.ids[:first],
-        ids=[encoding.ids[at] for at in of_text],
-        tail=encoding.ids[end:],
+        lead=ids[:first],
+        ids=[ids[at] for at in of_text],
+        tail=ids[end:],
         range_of=np.where(outside, -1, range_of),
     )
 

@@ -118,7 +118,7 @@ class PointUpkeep:
             raise SourceUnknown(source_id, tuple(one.source_id for one in before.tombstones))
         self._ledger = replace(before, tombstones=left)
         self._place.forget_beyond()
-        self._place.commit(self._head, self._ledger, None)
+        self._place.commit(kept_head(self._head, self._ledger), self._ledger, None)
 
     def _delete_unseen(self, ledger: TenantLedger, beyond: Collection[int]) -> int:
         deleted = 0

@@ -45,6 +45,9 @@ from adapters.records import LedgerRow, RevisionSummary, TenantLedger, Tombstone
 from adapters.store import Manifest
 from assembler.errors import IndexUnknown
 
+LEDGER_PAGE = 2_048
+"""Records that are read together: each has a few hundred bytes, and a page costs more than they."""
+
 LedgerRecord: TypeAlias = LedgerRow | RevisionSummary | Tombstone
 
 
@@ -234,7 +237,7 @@ class QdrantLedgerWriter:
         offset = None
         while True:
             request = scroll_points(
-                self._name, wanted, None, PAGE, offset=offset, consistency=MAJORITY
+                self._name, wanted, None, LEDGER_PAGE, offset=offset, consistency=MAJORITY
             )
             answer = self._client.grpc_points.Scroll(request, timeout=self._timeout)
             yield from payloads(answer.result)

@@ -36,7 +36,7 @@ from indexer.build_report import BuildReport
 from indexer.index import run_index
 from indexer.ports import Progress as ShowProgress
 from indexer.request import DEFAULT_SET, IndexRequest, Summary
-from server.backend import make_store
+from server.backend import make_store, require_own
 from server.profiles import read_profiles
 from server.settings import Settings
 
@@ -159,6 +159,7 @@ def index_paths(
     """
     Run the indexer with a progress bar; the embedding model is exported first where it is missing.
     """
+    require_own(settings, request.index)
     embedder = embedder_of(settings, console)
     store = make_store(settings)
     profiles = tuple(read_profiles(settings.profiles_file))

@@ -2,7 +2,8 @@
 Write the image's pinned requirements: `make requirements` after a change of dependencies.
 
 `requirements.txt` is what the image runs: the product, traces, and what indexing files of other
-formats and code needs, since the Job runs in the same image. `requirements-build.txt` is what builds it.
+formats and code needs, since the Job runs in the same image. `requirements-build.txt` is what
+builds it.
 """
 
 from __future__ import annotations

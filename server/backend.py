@@ -109,6 +109,21 @@ def check_scope(settings: Settings, path: Path, name: str, mapping: PayloadMappi
         raise AttachedInvalid(path, name, problem)
 
 
+def require_own(settings: Settings, index: str) -> None:
+    """
+    Check that an index is to be written that no attached collection hides.
+
+    Raises:
+        AttachedInvalid: An attached collection has its name.
+    """
+    if settings.attached_file is not None and index in read_attached(settings.attached_file):
+        problem = (
+            "is an attached collection, which is never written to, and would hide an index of "
+            "this name: choose another name, or take the entry out of the file"
+        )
+        raise AttachedInvalid(settings.attached_file, index, problem)
+
+
 def make_store(settings: Settings) -> IndexStore:
     """
     Return where indexes are written: the same place that they are served from.

@@ -140,6 +140,19 @@ async def test_a_rollback_that_is_asked_again_is_not_done_twice(backend: Backend
     assert await readable(backend, ALL) == names(CATS)
 
 
+@pytest.mark.parametrize("at", [1790042587.1329303, 1790079900.5595841, 1790079900.0])
+async def test_a_rollback_at_any_fraction_of_a_second_is_done_and_said_to_be(
+    backend: Backend, at: float
+) -> None:
+    first = bring_to(backend.store, [CATS])
+    bring_to(backend.store, [DOGS])
+
+    # An engine gives the first two back with another last bit.
+    with backend.store.upkeep("docs", "") as upkeep:
+        assert upkeep.roll_back(None, at=at) == first
+    assert await readable(backend, ALL) == names(CATS)
+
+
 async def test_a_rollback_from_a_head_that_is_not_there_does_nothing(backend: Backend) -> None:
     for one in (CATS, DOGS, BIRDS):
         bring_to(backend.store, [one])

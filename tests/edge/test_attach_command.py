@@ -198,3 +198,24 @@ def test_a_file_and_a_server_have_to_be_named(
             main()
         assert says in capsys.readouterr().err.replace("\n", " ")
     assert settings.attached_file is None
+
+
+def test_an_index_with_the_name_of_an_attached_collection_is_not_written(
+    writer: Writer,
+    attach: Attach,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_langchain(writer, "articles")
+    assert attach("articles", "--collection", "articles", "--preset", "langchain").returncode == 0
+    monkeypatch.setenv("CONTEXT_ASSEMBLER_ATTACHED_FILE", str(tmp_path / "attached.toml"))
+    (tmp_path / "own.md").write_text("Refunds.", encoding="utf-8")
+    words = ["context-assembler", "index", str(tmp_path / "own.md"), "--index", "articles"]
+    monkeypatch.setattr(sys, "argv", words)
+
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    assert ended.value.code == 1
+    assert "articles: is an attached collection" in capsys.readouterr().err.replace("\n", " ")

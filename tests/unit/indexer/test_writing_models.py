@@ -131,7 +131,7 @@ def test_a_chunk_that_is_too_long_is_cut_recursively(
     assert all(FakeEmbedder().count(one) <= 62 for one in texts(found))
 
 
-@pytest.mark.parametrize("answer", ["no", "[", '["a"', "{}", "]["])
+@pytest.mark.parametrize("answer", ["no", "[", '["a"', "{}", "][", "[1, 2,]"])
 def test_an_answer_that_is_no_array_leaves_the_section_to_recursive(
     server: ChatServer, said: list[Said], tmp_path: Path, answer: str
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from adapters.qdrant_collections import CollectionSettings, Quantization
+from adapters.qdrant_connection import Tls, TlsFiles
 from server.backend import collection_settings, make_backend, qdrant_server
 from server.settings import Settings
 
@@ -100,8 +101,8 @@ def test_the_address_says_how_it_is_spoken_to(tmp_path: Path) -> None:
     place = qdrant_server(settings)
 
     assert (place.host, place.grpc_port, place.api_key) == ("qdrant.example", 6334, "secret")
-    assert place.tls is not None
-    assert (place.tls.ca, place.tls.certificate, place.tls.key) == (b"ca", b"certificate", b"key")
+    assert isinstance(place.tls, TlsFiles)
+    assert place.tls.contents() == Tls(b"ca", b"certificate", b"key")
     assert (place.timeout_seconds, place.write_timeout_seconds, place.retries) == (3.0, 9.0, 0)
     assert "secret" not in repr(place)
     assert "b'key'" not in repr(place)
