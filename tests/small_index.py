@@ -21,7 +21,8 @@ from assembler.stages import no_deadline
 from indexer.index import run_index
 from indexer.request import IndexRequest, Summary
 from tests.counters import CharCounter
-from tests.fakes import FakeEmbedder, FakeIndex
+from tests.fake_index import FakeIndex
+from tests.fakes import FakeEmbedder
 
 TRAVEL = """# Travel
 

@@ -1,5 +1,5 @@
 """
-The backends that the contract suites run against.
+The backends and the reranking model that the contract suites run against.
 
 With `QDRANT_URL` set, the Qdrant server there stands for the one of `tests/qdrant_server`. Its
 collections named `ctx__…` are deleted.
@@ -17,6 +17,7 @@ from typing import Protocol, TypeAlias
 import pytest
 from qdrant_client import grpc as wire
 
+from adapters.cross_encoder import CrossEncoderReranker
 from adapters.edge_index import EdgeIndex
 from adapters.edge_store import EdgeStore
 from adapters.qdrant_collections import CollectionSettings
@@ -28,9 +29,10 @@ from adapters.store import IndexStore
 from assembler.ports import ChunkIndex, IndexCatalog
 from server.backend import qdrant_server
 from server.settings import Settings
-from tests.fakes import FakeIndex
+from tests.fake_index import FakeIndex
 from tests.qdrant_server.process import ServerProcess
 from tests.qdrant_server.server import TestServer
+from tests.tiny_model import tiny_cross_encoder
 
 KINDS = ("fake", "edge", "qdrant")
 URL = os.environ.get("QDRANT_URL")
@@ -130,3 +132,16 @@ async def backend(
 def server() -> Iterator[TestServer]:
     with TestServer() as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def cross_encoder_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """
+    Return the folder of a random model.
+    """
+    return tiny_cross_encoder(tmp_path_factory.mktemp("cross-encoder"), labels=1)
+
+
+@pytest.fixture(scope="module")
+def cross_encoder(cross_encoder_folder: Path) -> CrossEncoderReranker:
+    return CrossEncoderReranker(str(cross_encoder_folder))

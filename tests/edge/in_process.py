@@ -5,6 +5,7 @@ A service inside the test process, on free ports of the loopback address.
 from __future__ import annotations
 
 import asyncio
+import urllib.request
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -35,6 +36,16 @@ class Running:
     @property
     def stub(self) -> ContextAssemblerServiceStub:
         return ContextAssemblerServiceStub(self.channel)
+
+    async def metrics(self) -> str:
+        """
+        Return the page that a monitor reads.
+        """
+        return await asyncio.to_thread(self._metrics)
+
+    def _metrics(self) -> str:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics") as reply:
+            return str(reply.read().decode())
 
 
 @asynccontextmanager

@@ -1,56 +1,26 @@
 """
-Who may call, and for which tenants: keys and client certificates on a running service.
+Who may call, and for which tenants and principals, on a running service.
 """
 
 from __future__ import annotations
 
-import asyncio
-import json
-import urllib.request
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
 import pytest_asyncio
 from contextassembler.v1 import context_assembler_service_pb2 as service_pb
-from contextassembler.v1 import context_pb2 as pb
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from cli.options import client_of
 from indexer.request import Summary
 from server.bootstrap import DESCRIPTOR, READINESS
 from server.callers import key_sha256
 from server.settings import Settings
+from tests.edge.callers import BUDGET, ENTRIES, asking, bearer, entry, refusal, scope_of, write
 from tests.edge.in_process import Running, channel_to, reason_of, running_service
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-TLS = Path(__file__).parents[1] / "tls"
-BUDGET = pb.Budget(tokenizer="o200k_base", context_tokens=200)
-
-
-def pem(name: str) -> bytes:
-    return (TLS / name).read_bytes()
-
-
-def client_credentials(name: str | None) -> grpc.ChannelCredentials:
-    if name is None:
-        return grpc.ssl_channel_credentials(pem("ca.pem"))
-    return grpc.ssl_channel_credentials(pem("ca.pem"), pem(f"{name}.key"), pem(f"{name}.pem"))
-
-
-def scope_of(tenant: str, principals: list[str] | None = None) -> pb.Scope:
-    who = None if principals is None else pb.Principals(values=principals)
-    return pb.Scope(tenant=tenant, principals=who)
-
-
-def asking(*scopes: pb.Scope) -> service_pb.AssembleContextRequest:
-    return service_pb.AssembleContextRequest(
-        queries=[service_pb.Query(text="Are fines paid back?")],
-        targets=[service_pb.Target(index="handbook", scope=scope) for scope in scopes],
-        budget=BUDGET,
-    )
 
 
 def every_request(tenant: str) -> dict[str, Any]:
@@ -74,33 +44,6 @@ def every_request(tenant: str) -> dict[str, Any]:
 WITH_TENANT = ("AssembleContext", "ListIndexes", "GetSourceText")
 
 
-def entry(key: str, *tenants: str, **more: Any) -> dict[str, Any]:
-    return {"name": f"of {key}", "key_sha256": key_sha256(key), "tenants": list(tenants), **more}
-
-
-def bearer(key: str) -> tuple[tuple[str, str], ...]:
-    return (("authorization", f"Bearer {key}"),)
-
-
-def write(path: Path, *entries: dict[str, Any]) -> None:
-    path.write_text(json.dumps({"callers": entries}), encoding="utf-8")
-
-
-ENTRIES = (
-    entry("plain", "", "acme"),
-    entry("asks for others", "", may_set_principals=True),
-    entry("everything", "*"),
-    entry("nothing"),
-)
-
-
-@pytest.fixture
-def keys(tmp_path: Path) -> Path:
-    path = tmp_path / "callers.json"
-    write(path, *ENTRIES)
-    return path
-
-
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def running(
     settings: Settings, handbook: Summary, tmp_path_factory: pytest.TempPathFactory
@@ -112,12 +55,6 @@ async def running(
     write(path, *ENTRIES, entry("acme only", "acme"))
     async with running_service(settings, api_keys_file=path) as one:
         yield one
-
-
-async def refusal(call: Any) -> grpc.aio.AioRpcError:
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call
-    return caught.value
 
 
 def sent(error: grpc.aio.AioRpcError) -> tuple[Any, ...]:
@@ -238,127 +175,6 @@ async def test_health_needs_no_key(running: Running) -> None:
             probe = health_pb2_grpc.HealthStub(channel)  # type: ignore[no-untyped-call]
             reply = await probe.Check(health_pb2.HealthCheckRequest(service=READINESS))
             assert reply.status == health_pb2.HealthCheckResponse.SERVING
-
-
-async def until(is_true: Any) -> None:
-    """
-    Wait until something holds that does so within seconds.
-    """
-    for _ in range(600):
-        if await is_true():
-            return
-        await asyncio.sleep(0.05)
-    raise AssertionError("it did not come true")
-
-
-async def page_of(running: Running) -> str:
-    url = f"http://127.0.0.1:{running.metrics_port}/metrics"
-    return await asyncio.to_thread(lambda: urllib.request.urlopen(url).read().decode())
-
-
-async def test_a_changed_file_is_taken_over_while_serving_and_a_broken_one_is_not(
-    settings: Settings, handbook: Summary, keys: Path
-) -> None:
-    async with running_service(settings, api_keys_file=keys) as running:
-
-        async def known(key: str) -> bool:
-            call = running.stub.ListTokenizers(
-                service_pb.ListTokenizersRequest(), metadata=bearer(key)
-            )
-            return await call.code() is grpc.StatusCode.OK
-
-        async def is_stale() -> bool:
-            return "context_assembler_callers_stale 1.0" in await page_of(running)
-
-        assert not await known("next")
-        write(keys, entry("next", "*"))
-        await until(lambda: known("next"))
-        assert not await known("plain")
-        keys.write_text('{"callers": [{"name": "half writ', encoding="utf-8")
-        await until(is_stale)
-        assert await known("next")
-        page = await page_of(running)
-
-    assert 'context_assembler_callers_reloads_total{outcome="changed"} 1.0' in page
-    assert 'context_assembler_callers_reloads_total{outcome="refused"} 1.0' in page
-
-
-async def test_a_client_certificate_names_its_caller(
-    settings: Settings, handbook: Summary, keys: Path
-) -> None:
-    known = {"name": "chat", "certificate": "dns:chat.test", "tenants": [""]}
-    write(keys, known, entry("a key", "acme"))
-    files = {
-        "api_keys_file": keys,
-        "tls_certificate_file": TLS / "server.pem",
-        "tls_key_file": TLS / "server.key",
-        "tls_client_ca_file": TLS / "ca.pem",
-    }
-    async with running_service(settings, client_credentials("chat"), **files) as running:
-        stub = running.stub
-        reply = await stub.ListIndexes(service_pb.ListIndexesRequest())
-        denied = await refusal(stub.ListIndexes(service_pb.ListIndexesRequest(tenant="acme")))
-        # a key that is sent decides alone, whatever the certificate may
-        by_key = await stub.ListIndexes(
-            service_pb.ListIndexesRequest(tenant="acme"), metadata=bearer("a key")
-        )
-        bad_key = await refusal(
-            stub.ListIndexes(service_pb.ListIndexesRequest(), metadata=bearer("bad"))
-        )
-        async with channel_to(running.service.port, client_credentials("nobody")) as channel:
-            unknown = await refusal(
-                channel.unary_unary(f"/{READINESS}/ListTokenizers")(b"", wait_for_ready=True)
-            )
-        for stranger in ("stranger", None):
-            async with channel_to(running.service.port, client_credentials(stranger)) as channel:
-                unsigned = await refusal(channel.unary_unary(f"/{READINESS}/ListTokenizers")(b""))
-                assert unsigned.code() is grpc.StatusCode.UNAVAILABLE
-        files_of_chat = (TLS / "ca.pem", TLS / "chat.pem", TLS / "chat.key")
-        with client_of(f"localhost:{running.service.port}", None, *files_of_chat) as client:
-            named = await asyncio.to_thread(client.tokenizers)
-        async with channel_to(running.service.health_port) as plain:
-            probe = health_pb2_grpc.HealthStub(plain)  # type: ignore[no-untyped-call]
-            health = await probe.Check(health_pb2.HealthCheckRequest(service=READINESS))
-
-    assert [one.name for one in reply.indexes] == ["handbook"]
-    assert denied.code() is grpc.StatusCode.PERMISSION_DENIED
-    assert not by_key.indexes
-    assert "o200k_base" in {one.name for one in named}
-    assert bad_key.code() is unknown.code() is grpc.StatusCode.UNAUTHENTICATED
-    assert health.status == health_pb2.HealthCheckResponse.SERVING
-
-
-async def test_a_renewed_certificate_is_shown_without_a_restart(
-    settings: Settings, handbook: Summary, keys: Path, tmp_path: Path
-) -> None:
-    certificate, key = tmp_path / "tls.crt", tmp_path / "tls.key"
-
-    def install(name: str) -> None:
-        certificate.write_bytes(pem(f"{name}.pem"))
-        key.write_bytes(pem(f"{name}.key"))
-
-    async def answers(trusted: str) -> bool:
-        """
-        Ask, trusting exactly one certificate of the server.
-        """
-        credentials = grpc.ssl_channel_credentials(pem(trusted))
-        async with channel_to(running.service.port, credentials) as channel:
-            call = channel.unary_unary(f"/{READINESS}/ListTokenizers")
-            error = await refusal(call(b""))
-            return error.code() is grpc.StatusCode.UNAUTHENTICATED
-
-    install("server")
-    files = {"tls_certificate_file": certificate, "tls_key_file": key}
-    async with running_service(
-        settings, client_credentials(None), api_keys_file=keys, **files
-    ) as running:
-        assert await answers("server.pem")
-        assert not await answers("server-next.pem")
-        key.write_bytes(pem("nobody.key"))
-        assert await answers("server.pem")
-        install("server-next")
-        assert await answers("server-next.pem")
-        assert not await answers("server.pem")
 
 
 async def test_what_the_deployment_demands_is_not_filled_in(

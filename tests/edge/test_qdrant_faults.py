@@ -6,134 +6,28 @@ recovery without a restart.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field
 
 import grpc
 import pytest
 import pytest_asyncio
 from contextassembler.v1 import context_assembler_service_pb2 as service_pb
 from contextassembler.v1 import context_pb2 as pb
-from contextassembler.v1.context_assembler_service_pb2_grpc import ContextAssemblerServiceStub
-from google.rpc import error_details_pb2
-from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_status import rpc_status
+from grpc_health.v1 import health_pb2_grpc
 from rich.console import Console
 
 from cli.index import index_paths
 from indexer.request import IndexRequest
-from server.bootstrap import LIVENESS, READINESS, Service
-from server.lifecycle import serve
+from server.bootstrap import LIVENESS
 from server.settings import Settings
+from tests.edge.cabled import DOCUMENT, LEDGER, Cabled, recovered, refusal_of, until_open
+from tests.edge.in_process import channel_to, running_service
 from tests.qdrant_server.cable import Cable
 from tests.qdrant_server.server import TestServer
 
-DOCUMENT = (
-    "# Fines\n\nFines are never paid back.\n\n# Trains\n\nTrains are booked in second class.\n"
-)
-SERVING = health_pb2.HealthCheckResponse.SERVING
-NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
-LEDGER = "ctx__docs__ledger"
 SHORT = 0.5
-PREFIX = "context_assembler_dependency_"
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-
-@dataclass
-class Fault:
-    """
-    How a call failed, and how long that took.
-    """
-
-    code: grpc.StatusCode
-    reason: str
-    has_retry_hint: bool
-    seconds: float
-
-
-@dataclass
-class Running:
-    """
-    A service, and everything between it and its index.
-    """
-
-    service: Service
-    stub: ContextAssemblerServiceStub
-    health: health_pb2_grpc.HealthStub
-    qdrant: TestServer
-    cable: Cable
-    before: dict[str, float] = field(default_factory=dict)
-
-    async def ask(self, seconds: float = 20.0) -> str:
-        """
-        Return the context of a question.
-        """
-        reply = await self.stub.AssembleContext(
-            service_pb.AssembleContextRequest(
-                queries=[service_pb.Query(text="Are fines paid back?")],
-                targets=[service_pb.Target(index="docs")],
-                budget=pb.Budget(tokenizer="o200k_base", context_tokens=100),
-            ),
-            timeout=seconds,
-        )
-        return str(reply.context.context)
-
-    async def fail(self, seconds: float = 20.0) -> Fault:
-        """
-        Return how a question fails.
-        """
-        began = time.monotonic()
-        with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await self.ask(seconds)
-        return fault_of(caught.value, time.monotonic() - began)
-
-    async def is_ready(self, name: str = READINESS) -> bool:
-        reply = await self.health.Check(health_pb2.HealthCheckRequest(service=name))
-        return bool(reply.status == SERVING)
-
-    def counts(self) -> dict[str, float]:
-        """
-        Return what is measured of calls to the Qdrant server.
-        """
-        return {
-            " ".join([sample.name.removeprefix(PREFIX), *sorted(sample.labels.values())]): value
-            for metric in self.service.metrics.registry.collect()
-            for sample in metric.samples
-            if sample.name.startswith(PREFIX) and "le" not in sample.labels
-            for value in (sample.value,)
-        }
-
-    def rise(self, name: str) -> float:
-        """
-        Return by how much a count has risen in this test.
-        """
-        return self.counts()[name] - self.before[name]
-
-    @property
-    def is_given_up(self) -> bool:
-        """
-        Return whether calls to the server are refused.
-        """
-        return self.counts()["breaker_state open qdrant"] == 1
-
-    @property
-    def generation(self) -> str:
-        (name,) = (name for name in self.qdrant.collections() if name != LEDGER)
-        return name
-
-
-def fault_of(error: grpc.aio.AioRpcError, seconds: float) -> Fault:
-    status = rpc_status.from_call(error)  # type: ignore[arg-type]
-    if status is None:  # the caller's own deadline, on a machine with too much to do
-        return Fault(error.code(), "", has_retry_hint=False, seconds=seconds)
-    info, hint = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
-    assert status.details[0].Unpack(info)
-    has_hint = any(detail.Unpack(hint) for detail in status.details)
-    has_hint = has_hint and hint.retry_delay.ToMilliseconds() > 0
-    reason = str(info.reason).removeprefix("ERROR_REASON_")
-    return Fault(error.code(), reason, has_hint, seconds)
 
 
 @pytest.fixture(scope="module")
@@ -147,40 +41,24 @@ def stored(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def served(settings: Settings, stored: TestServer) -> AsyncIterator[Running]:
+async def served(settings: Settings, stored: TestServer) -> AsyncIterator[Cabled]:
     """
     Return the one service of all tests: it is never started again.
     """
     with Cable(stored.port) as cable:
-        mine = settings.model_copy(
-            update={
-                "qdrant_url": f"http://127.0.0.1:{cable.port}",
-                "qdrant_timeout_seconds": 2.0,
-                "host": "127.0.0.1",
-                "port": 0,
-                "health_port": 0,
-                "metrics_port": 0,
-                "log_level": "ERROR",
-            }
-        )
-        ready: asyncio.Future[Service] = asyncio.get_running_loop().create_future()
-        stop = asyncio.Event()
-        task = asyncio.create_task(
-            serve(mine, ready=lambda service, _: ready.set_result(service), stop=stop)
-        )
-        service = await ready
+        changed = {
+            "qdrant_url": f"http://127.0.0.1:{cable.port}",
+            "qdrant_timeout_seconds": 2.0,
+        }
         async with (
-            grpc.aio.insecure_channel(f"127.0.0.1:{service.port}") as channel,
-            grpc.aio.insecure_channel(f"127.0.0.1:{service.health_port}") as probes,
+            running_service(settings, **changed) as running,
+            channel_to(running.service.health_port) as probes,
         ):
-            stub, health = ContextAssemblerServiceStub(channel), health_pb2_grpc.HealthStub(probes)
-            yield Running(service, stub, health, stored, cable)
-        stop.set()
-        await task
+            yield Cabled(running, health_pb2_grpc.HealthStub(probes), stored, cable)
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def running(served: Running) -> AsyncIterator[Running]:
+async def cabled(served: Cabled) -> AsyncIterator[Cabled]:
     assert "Fines are never paid back." in await served.ask()
     served.before = served.counts()
     yield served
@@ -192,176 +70,161 @@ async def running(served: Running) -> AsyncIterator[Running]:
     await recovered(served)
 
 
-async def recovered(running: Running) -> None:
-    """
-    Ask until the service answers again; it is the same process.
-    """
-    async with asyncio.timeout(30):
-        while True:
-            try:
-                assert "Fines are never paid back." in await running.ask()
-            except grpc.aio.AioRpcError:
-                await asyncio.sleep(0.05)
-            else:
-                break
-    assert await running.is_ready()
+async def test_slow_is_told_inside_the_callers_deadline(cabled: Cabled) -> None:
+    cabled.qdrant.delay_seconds = 60.0
 
-
-async def test_slow_is_told_inside_the_callers_deadline(running: Running) -> None:
-    running.qdrant.delay_seconds = 60.0
-
-    faults = [await running.fail(SHORT) for _ in range(3)]
+    faults = [await cabled.fail(SHORT) for _ in range(3)]
 
     assert {fault.code.name for fault in faults} == {"DEADLINE_EXCEEDED"}
     told = [fault for fault in faults if fault.reason == "DEADLINE_EXCEEDED"]
     assert told
     assert all(fault.seconds < SHORT for fault in told)
-    assert running.rise("requests_total DEADLINE_EXCEEDED qdrant query_batch") >= 1
-    running.qdrant.delay_seconds = 0.0
-    await recovered(running)
+    assert cabled.rise("requests_total DEADLINE_EXCEEDED qdrant query_batch") >= 1
+    cabled.qdrant.delay_seconds = 0.0
+    await recovered(cabled)
 
 
-async def test_slower_than_the_service_waits_is_unavailable(running: Running) -> None:
-    running.qdrant.delay_seconds = 60.0
+async def test_slower_than_the_service_waits_is_unavailable(cabled: Cabled) -> None:
+    cabled.qdrant.delay_seconds = 60.0
 
-    fault = await running.fail(20.0)
-
-    assert (fault.code.name, fault.reason) == ("UNAVAILABLE", "INDEX_UNAVAILABLE")
-    assert fault.has_retry_hint
-    assert running.rise("retries_total qdrant") == 0
-    running.qdrant.delay_seconds = 0.0
-    await recovered(running)
-
-
-async def test_slow_for_long_is_refused_at_once_while_it_lasts(running: Running) -> None:
-    running.qdrant.delay_seconds = 60.0
-
-    await until_open(running, SHORT)
-    fault = await running.fail(60.0)
+    fault = await cabled.fail(20.0)
 
     assert (fault.code.name, fault.reason) == ("UNAVAILABLE", "INDEX_UNAVAILABLE")
     assert fault.has_retry_hint
-    assert running.rise("refused_total qdrant") > 0
-    running.qdrant.delay_seconds = 0.0
-    await recovered(running)
-    assert running.counts()["breaker_state closed qdrant"] == 1
+    assert cabled.rise("retries_total qdrant") == 0
+    cabled.qdrant.delay_seconds = 0.0
+    await recovered(cabled)
 
 
-async def test_cut_is_not_noticed(running: Running) -> None:
-    running.qdrant.delay_seconds = 0.3
-    asked = asyncio.create_task(running.ask())
+async def test_slow_for_long_is_refused_at_once_while_it_lasts(cabled: Cabled) -> None:
+    cabled.qdrant.delay_seconds = 60.0
+
+    await until_open(cabled, SHORT)
+    fault = await cabled.fail(60.0)
+
+    assert (fault.code.name, fault.reason) == ("UNAVAILABLE", "INDEX_UNAVAILABLE")
+    assert fault.has_retry_hint
+    assert cabled.rise("refused_total qdrant") > 0
+    cabled.qdrant.delay_seconds = 0.0
+    await recovered(cabled)
+    assert cabled.counts()["breaker_state closed qdrant"] == 1
+
+
+async def test_cut_is_not_noticed(cabled: Cabled) -> None:
+    cabled.qdrant.delay_seconds = 0.3
+    asked = asyncio.create_task(cabled.ask())
     await asyncio.sleep(0.15)
 
-    running.cable.cut()
-    running.qdrant.delay_seconds = 0.0
+    cabled.cable.cut()
+    cabled.qdrant.delay_seconds = 0.0
 
     assert "Fines are never paid back." in await asked
-    assert running.rise("retries_total qdrant") >= 1
-    assert not running.is_given_up
+    assert cabled.rise("retries_total qdrant") >= 1
+    assert not cabled.is_given_up
 
 
-async def test_cut_by_the_server_is_not_noticed(running: Running) -> None:
-    running.qdrant.fail["QueryBatch"] = [grpc.StatusCode.UNAVAILABLE]
+async def test_cut_by_the_server_is_not_noticed(cabled: Cabled) -> None:
+    cabled.qdrant.fail["QueryBatch"] = [grpc.StatusCode.UNAVAILABLE]
 
-    assert "Fines are never paid back." in await running.ask()
+    assert "Fines are never paid back." in await cabled.ask()
 
-    assert running.rise("retries_total qdrant") == 1
+    assert cabled.rise("retries_total qdrant") == 1
 
 
-async def test_half_open_is_given_up_and_left_behind(running: Running) -> None:
-    running.cable.is_dead = True
+async def test_half_open_is_given_up_and_left_behind(cabled: Cabled) -> None:
+    cabled.cable.is_dead = True
 
-    first = await running.fail(SHORT)
-    await until_open(running, SHORT)
-    later = await running.fail(60.0)
+    first = await cabled.fail(SHORT)
+    await until_open(cabled, SHORT)
+    later = await cabled.fail(60.0)
 
     assert first.code.name == "DEADLINE_EXCEEDED"
     assert (later.code.name, later.has_retry_hint) == ("UNAVAILABLE", True)
-    assert not await running.is_ready()
-    assert not await running.is_ready("")
-    assert await running.is_ready(LIVENESS)
+    assert not await cabled.is_ready()
+    assert not await cabled.is_ready("")
+    assert await cabled.is_ready(LIVENESS)
     # connections that have lost bytes stay dead: only new ones work
-    running.cable.is_dead = False
-    await recovered(running)
-    assert running.rise("requests_total OK probe qdrant") >= 1
+    cabled.cable.is_dead = False
+    await recovered(cabled)
+    assert cabled.rise("requests_total OK probe qdrant") >= 1
 
 
-async def test_refused_is_unavailable_and_used_again(running: Running) -> None:
-    running.cable.unplug()
+async def test_refused_is_unavailable_and_used_again(cabled: Cabled) -> None:
+    cabled.cable.unplug()
 
-    first = await running.fail()
-    await until_open(running, 20.0)
-    later = await running.fail()
+    first = await cabled.fail()
+    await until_open(cabled, 20.0)
+    later = await cabled.fail()
 
     assert (first.code.name, first.has_retry_hint) == ("UNAVAILABLE", True)
     assert (later.code.name, later.has_retry_hint) == ("UNAVAILABLE", True)
-    assert not await running.is_ready()
-    listed = await refusal_of(running.stub.ListIndexes(service_pb.ListIndexesRequest()))
+    assert not await cabled.is_ready()
+    listed = await refusal_of(cabled.running.stub.ListIndexes(service_pb.ListIndexesRequest()))
     assert (listed.code.name, listed.has_retry_hint) == ("UNAVAILABLE", True)
     counted = service_pb.CountTokensRequest(tokenizer="o200k_base", texts=["still here"])
-    assert (await running.stub.CountTokens(counted)).text_tokens == [2]
-    running.cable.plug()
-    await recovered(running)
+    assert (await cabled.running.stub.CountTokens(counted)).text_tokens == [2]
+    cabled.cable.plug()
+    await recovered(cabled)
 
 
-async def test_a_wrong_key_is_unavailable(running: Running) -> None:
-    running.qdrant.refuse = grpc.StatusCode.UNAUTHENTICATED
+async def test_a_wrong_key_is_unavailable(cabled: Cabled) -> None:
+    cabled.qdrant.refuse = grpc.StatusCode.UNAUTHENTICATED
 
-    fault = await running.fail()
+    fault = await cabled.fail()
 
     assert (fault.code.name, fault.reason) == ("UNAVAILABLE", "INDEX_UNAVAILABLE")
-    running.qdrant.refuse = None
-    await recovered(running)
+    cabled.qdrant.refuse = None
+    await recovered(cabled)
 
 
-async def test_a_lost_collection_is_a_failed_precondition(running: Running) -> None:
-    show = running.qdrant.hide(running.generation)
+async def test_a_lost_collection_is_a_failed_precondition(cabled: Cabled) -> None:
+    show = cabled.qdrant.hide(cabled.generation)
 
-    fault = await running.fail()
+    fault = await cabled.fail()
 
     assert (fault.code.name, fault.reason) == ("FAILED_PRECONDITION", "INDEX_UNUSABLE")
     show()
-    await recovered(running)
+    await recovered(cabled)
 
 
-async def test_a_lost_ledger_is_an_unknown_index(running: Running) -> None:
-    show = running.qdrant.hide(LEDGER)
+async def test_a_lost_ledger_is_an_unknown_index(cabled: Cabled) -> None:
+    show = cabled.qdrant.hide(LEDGER)
     await asyncio.sleep(1.1)  # until the head that is known has to be read again
 
-    fault = await running.fail()
+    fault = await cabled.fail()
 
     assert (fault.code.name, fault.reason) == ("NOT_FOUND", "INDEX_UNKNOWN")
     show()
-    await recovered(running)
+    await recovered(cabled)
 
 
-async def test_an_answer_without_results_is_unavailable(running: Running) -> None:
-    running.qdrant.is_terse = True
+async def test_an_answer_without_results_is_unavailable(cabled: Cabled) -> None:
+    cabled.qdrant.is_terse = True
 
-    fault = await running.fail()
+    fault = await cabled.fail()
 
     assert (fault.code.name, fault.reason) == ("UNAVAILABLE", "INDEX_UNAVAILABLE")
-    running.qdrant.is_terse = False
-    await recovered(running)
+    cabled.qdrant.is_terse = False
+    await recovered(cabled)
 
 
 @pytest.mark.parametrize("place", ["points", "ledger"])
 async def test_an_empty_collection_is_not_taken_for_nothing_found(
-    running: Running, place: str
+    cabled: Cabled, place: str
 ) -> None:
-    running.qdrant.emptied.append(running.generation if place == "points" else LEDGER)
+    cabled.qdrant.emptied.append(cabled.generation if place == "points" else LEDGER)
     await asyncio.sleep(1.1)  # until the head that is known has to be read again
 
-    fault = await running.fail()
+    fault = await cabled.fail()
 
     assert (fault.code.name, fault.reason) == ("UNAVAILABLE", "INDEX_UNAVAILABLE")
     assert fault.has_retry_hint
-    running.qdrant.emptied.clear()
-    await recovered(running)
+    cabled.qdrant.emptied.clear()
+    await recovered(cabled)
 
 
-async def test_what_a_filter_leaves_empty_is_no_fault(running: Running) -> None:
-    reply = await running.stub.AssembleContext(
+async def test_what_a_filter_leaves_empty_is_no_fault(cabled: Cabled) -> None:
+    reply = await cabled.running.stub.AssembleContext(
         service_pb.AssembleContextRequest(
             queries=[service_pb.Query(text="Are fines paid back?")],
             targets=[service_pb.Target(index="docs", scope=pb.Scope(source_ids=["another.md"]))],
@@ -371,22 +234,3 @@ async def test_what_a_filter_leaves_empty_is_no_fault(running: Running) -> None:
 
     assert reply.context.context == ""
     assert reply.context.dispositions.candidates == 0
-
-
-async def until_open(running: Running, seconds: float) -> None:
-    """
-    Let calls fail until the service gives up its server.
-    """
-    async with asyncio.timeout(60):
-        while not running.is_given_up:
-            await asyncio.gather(*(running.fail(seconds) for _ in range(4)))
-
-
-async def refusal_of(call: object) -> Fault:
-    """
-    Return how a call fails.
-    """
-    began = time.monotonic()
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call  # type: ignore[misc]
-    return fault_of(caught.value, time.monotonic() - began)

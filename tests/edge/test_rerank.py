@@ -4,7 +4,6 @@ Reranking by a running service: with an endpoint, with a model of its own, and w
 
 from __future__ import annotations
 
-import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -24,9 +23,9 @@ from pydantic import ValidationError
 
 from assembler.errors import RerankerUnavailable
 from indexer.request import Summary
-from server.bootstrap import Service
-from server.lifecycle import serve
 from server.settings import Settings
+from tests.edge.handbook import asking
+from tests.edge.in_process import running_service
 from tests.tiny_model import tiny_cross_encoder
 
 QUESTION = "What happens when I lose a receipt?"
@@ -82,31 +81,15 @@ async def served(settings: Settings, **chosen: Any) -> AsyncIterator[ContextAsse
     """
     Run the service in this process; every value is checked as at a real start.
     """
-    here = {"host": "127.0.0.1", "port": 0, "health_port": 0, "metrics_port": 0}
-    mine = Settings(**{**settings.model_dump(), **here, "log_level": "ERROR", **chosen})
-    ready: asyncio.Future[Service] = asyncio.get_running_loop().create_future()
-    stop = asyncio.Event()
-    task = asyncio.create_task(
-        serve(mine, ready=lambda service, _: ready.set_result(service), stop=stop)
-    )
-    await asyncio.wait([task, ready], return_when=asyncio.FIRST_COMPLETED)
-    if not ready.done():
-        await task
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{ready.result().port}") as channel:
-        yield ContextAssemblerServiceStub(channel)
-    stop.set()
-    await task
+    mine = Settings(**{**settings.model_dump(), **chosen})
+    async with running_service(mine) as running:
+        yield running.stub
 
 
-def asking(rerank: pb.Rerank.ValueType) -> service_pb.AssembleContextRequest:
-    scope = pb.Scope(principals=pb.Principals(values=["staff"]))
-    return service_pb.AssembleContextRequest(
-        queries=[service_pb.Query(text=QUESTION)],
-        targets=[service_pb.Target(index="handbook", scope=scope)],
-        budget=pb.Budget(tokenizer="o200k_base", context_tokens=300),
-        retrieval=pb.Retrieval(rerank=rerank),
-        explain=pb.EXPLAIN_LIST,
-    )
+def reranking(rerank: pb.Rerank.ValueType) -> service_pb.AssembleContextRequest:
+    request = asking(QUESTION)
+    request.retrieval.rerank = rerank
+    return request
 
 
 def signals(scores: Any) -> set[int]:
@@ -117,10 +100,10 @@ async def test_an_endpoint_decides_what_comes_first(
     settings: Settings, handbook: Summary, endpoint: Endpoint
 ) -> None:
     async with served(settings, reranker="tei", reranker_url=endpoint.url) as stub:
-        plain = (await stub.AssembleContext(asking(pb.RERANK_UNSPECIFIED))).context
-        off = (await stub.AssembleContext(asking(pb.RERANK_OFF))).context
+        plain = (await stub.AssembleContext(reranking(pb.RERANK_UNSPECIFIED))).context
+        off = (await stub.AssembleContext(reranking(pb.RERANK_OFF))).context
         assert endpoint.seen == []
-        call = stub.AssembleContext(asking(pb.RERANK_ON), metadata=(("traceparent", TRACE),))
+        call = stub.AssembleContext(reranking(pb.RERANK_ON), metadata=(("traceparent", TRACE),))
         reranked = (await call).context
 
     assert plain.context == off.context
@@ -145,7 +128,7 @@ async def test_an_endpoint_that_fails_is_unavailable_with_a_hint(
     endpoint.status = 503
     async with served(settings, reranker="tei", reranker_url=endpoint.url) as stub:
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await stub.AssembleContext(asking(pb.RERANK_ON))
+            await stub.AssembleContext(reranking(pb.RERANK_ON))
 
     status = rpc_status.from_call(caught.value)  # type: ignore[arg-type]
     info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
@@ -163,9 +146,9 @@ async def test_a_model_in_the_service_reranks(
     folder = tiny_cross_encoder(tmp_path, labels=1)
 
     async with served(settings, reranker="cross_encoder", reranker_model=str(folder)) as stub:
-        first = (await stub.AssembleContext(asking(pb.RERANK_ON))).context
-        second = (await stub.AssembleContext(asking(pb.RERANK_ON))).context
-        plain = (await stub.AssembleContext(asking(pb.RERANK_OFF))).context
+        first = (await stub.AssembleContext(reranking(pb.RERANK_ON))).context
+        second = (await stub.AssembleContext(reranking(pb.RERANK_ON))).context
+        plain = (await stub.AssembleContext(reranking(pb.RERANK_OFF))).context
 
     assert first.context == second.context
     assert first.request_fingerprint == second.request_fingerprint != plain.request_fingerprint

@@ -9,22 +9,18 @@ import os
 import resource
 import socket
 import time
-import urllib.request
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 
 import grpc
 import pytest
 from contextassembler.client import ContextAssemblerClient
-from contextassembler.v1 import context_assembler_service_pb2 as service_pb
-from contextassembler.v1 import context_pb2 as pb
 from contextassembler.v1.context_assembler_service_pb2_grpc import ContextAssemblerServiceStub
 
 from bench.served import serving
 from indexer.request import Summary
-from server.bootstrap import Service
-from server.lifecycle import serve
 from server.settings import Settings
+from tests.edge.handbook import asking
+from tests.edge.in_process import Running, channel_to, running_service
 
 MESSAGE_BYTES = 200_000
 CONNECTIONS = 10_000
@@ -38,73 +34,32 @@ MOST_MB = 400
 """That so many idle connections may cost; a connection has about 14 kB."""
 
 
-@dataclass
-class Running:
-    """
-    A service in this process, with its metrics.
-    """
-
-    port: int
-    metrics_port: int
-
-    def channel(self) -> grpc.aio.Channel:
-        return grpc.aio.insecure_channel(f"127.0.0.1:{self.port}")
-
-    async def metric(self, name: str) -> float:
-        text = await asyncio.to_thread(self._scraped)
-        return sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith(name))
-
-    def _scraped(self) -> str:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics") as reply:
-            return str(reply.read().decode())
-
-
 @pytest.fixture
 async def running(settings: Settings, handbook: Summary) -> AsyncIterator[Running]:
     assert handbook.is_published
-    ports = {"port": 0, "health_port": 0, "metrics_port": 0}
-    mine = settings.model_copy(
-        update={
-            **ports,
-            "host": "127.0.0.1",
-            "max_message_bytes": MESSAGE_BYTES,
-            "log_level": "ERROR",
-        }
-    )
-    ready: asyncio.Future[tuple[Service, int]] = asyncio.get_running_loop().create_future()
-    stop = asyncio.Event()
-    task = asyncio.create_task(
-        serve(mine, ready=lambda service, port: ready.set_result((service, port)), stop=stop)
-    )
-    service, metrics_port = await ready
-    yield Running(service.port, metrics_port)
-    stop.set()
-    await task
+    async with running_service(settings, max_message_bytes=MESSAGE_BYTES) as one:
+        yield one
 
 
-def asking(text: str = "Are fines paid back?") -> service_pb.AssembleContextRequest:
-    return service_pb.AssembleContextRequest(
-        queries=[service_pb.Query(text=text)],
-        targets=[
-            service_pb.Target(
-                index="handbook", scope=pb.Scope(principals=pb.Principals(values=["staff"]))
-            )
-        ],
-        budget=pb.Budget(tokenizer="o200k_base", context_tokens=300),
-    )
+async def metric(running: Running, name: str) -> float:
+    """
+    Return the sum of what is measured under a name.
+    """
+    page = await running.metrics()
+    return sum(float(line.split()[-1]) for line in page.splitlines() if line.startswith(name))
 
 
 async def answers(running: Running) -> bool:
     """
     Return whether a new caller gets a context.
     """
-    async with running.channel() as channel:
+    async with channel_to(running.service.port) as channel:
         reply = await ContextAssemblerServiceStub(channel).AssembleContext(asking(), timeout=60)
     return bool(reply.context.context)
 
 
 async def test_callers_that_vanish_leave_nothing_behind(running: Running) -> None:
-    async with running.channel() as channel:
+    async with channel_to(running.service.port) as channel:
         stub = ContextAssemblerServiceStub(channel)
         calls = [stub.AssembleContext(asking(f"Are fines {n} paid back?")) for n in range(40)]
         await asyncio.sleep(0.05)
@@ -113,8 +68,8 @@ async def test_callers_that_vanish_leave_nothing_behind(running: Running) -> Non
         await asyncio.gather(*calls, return_exceptions=True)
 
     assert await answers(running)
-    assert await running.metric("context_assembler_inflight_requests ") == 0
-    assert await running.metric('context_assembler_queue_length{queue="admission"}') == 0
+    assert await metric(running, "context_assembler_inflight_requests ") == 0
+    assert await metric(running, 'context_assembler_queue_length{queue="admission"}') == 0
 
 
 async def test_garbage_on_the_port_hurts_no_one(running: Running) -> None:
@@ -123,7 +78,7 @@ async def test_garbage_on_the_port_hurts_no_one(running: Running) -> None:
         os.urandom(4096),
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff",
     ):
-        reader, writer = await asyncio.open_connection("127.0.0.1", running.port)
+        reader, writer = await asyncio.open_connection("127.0.0.1", running.service.port)
         writer.write(garbage)
         await writer.drain()
         writer.close()
@@ -171,7 +126,7 @@ def is_answered(address: str) -> bool:
 async def test_a_message_over_the_limit_is_refused_and_the_next_one_answered(
     running: Running,
 ) -> None:
-    async with running.channel() as channel:
+    async with channel_to(running.service.port) as channel:
         stub = ContextAssemblerServiceStub(channel)
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await stub.AssembleContext(asking("x" * (MESSAGE_BYTES + 1)))
@@ -180,7 +135,7 @@ async def test_a_message_over_the_limit_is_refused_and_the_next_one_answered(
 
 
 async def test_deadlines_of_any_length_end_in_an_answer_or_in_time(running: Running) -> None:
-    async with running.channel() as channel:
+    async with channel_to(running.service.port) as channel:
         stub = ContextAssemblerServiceStub(channel)
         calls = [
             stub.AssembleContext(asking(f"Are fines {n} paid back?"), timeout=0.001 * 3**n)
@@ -191,5 +146,5 @@ async def test_deadlines_of_any_length_end_in_an_answer_or_in_time(running: Runn
 
     codes = {one.code() for one in results if isinstance(one, grpc.aio.AioRpcError)}
     assert codes == {grpc.StatusCode.DEADLINE_EXCEEDED}
-    assert await running.metric("context_assembler_inflight_requests ") == 0
-    assert await running.metric("context_assembler_budget_exceeded_total ") == 0
+    assert await metric(running, "context_assembler_inflight_requests ") == 0
+    assert await metric(running, "context_assembler_budget_exceeded_total ") == 0

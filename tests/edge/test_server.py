@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-import urllib.request
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -110,8 +109,7 @@ async def test_reflection_lists_the_service(running: Running) -> None:
 
 async def test_metrics_account_for_every_candidate(running: Running) -> None:
     reply = await running.stub.AssembleContext(asking(), metadata=KEY)
-    url = f"http://127.0.0.1:{running.metrics_port}/metrics"
-    page = await asyncio.to_thread(lambda: urllib.request.urlopen(url).read().decode())
+    page = await running.metrics()
     values = {
         line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1])
         for line in io.StringIO(page).read().splitlines()

@@ -20,7 +20,7 @@ from assembler.profile import DEFAULT_PROFILE
 from assembler.report import AssembledContext, Disposition, Signal
 from assembler.request import Query, Retrieval, RetrievalMode, Target
 from assembler.scope import ReadScope, Scope
-from tests.fakes import FakeIndex
+from tests.fake_index import FakeIndex
 from tests.small_index import EXPENSES, TRAVEL, SmallIndex
 
 COARSE = Retrieval(mode=RetrievalMode.COARSE_TO_FINE)

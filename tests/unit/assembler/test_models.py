@@ -29,7 +29,8 @@ from assembler.scale import dense_scales
 from assembler.scope import ReadScope, Scope
 from indexer.index import run_index
 from indexer.request import IndexRequest
-from tests.fakes import FakeEmbedder, FakeIndex, hash_vector
+from tests.fake_index import FakeIndex
+from tests.fakes import FakeEmbedder, hash_vector
 from tests.small_index import TRAVEL, Counters, SmallIndex
 
 OTHER = ModelIdentity("other", "1" * 64, 4)

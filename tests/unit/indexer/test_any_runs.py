@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from assembler.errors import InvalidRequest
 from indexer.index import run_index
 from indexer.request import IndexRequest, Summary
-from tests.fakes import FakeEmbedder, FakeIndex
+from tests.fake_index import FakeIndex
+from tests.fakes import FakeEmbedder
 
 facts = st.fixed_dictionaries(
     {

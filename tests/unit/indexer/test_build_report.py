@@ -14,7 +14,8 @@ from indexer.index import run_index
 from indexer.request import IndexRequest
 from indexer.sources import SourceFile
 from indexer.strategies.registry import chunker_of
-from tests.fakes import FakeEmbedder, FakeIndex
+from tests.fake_index import FakeIndex
+from tests.fakes import FakeEmbedder
 
 SENTENCE = "one two three four five. "  # six tokens
 

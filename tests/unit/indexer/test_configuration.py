@@ -11,7 +11,8 @@ import pytest
 from adapters.records import LedgerRow
 from assembler.model import FOREVER
 from indexer.index import IndexRequest, run_index
-from tests.fakes import FakeEmbedder, FakeIndex
+from tests.fake_index import FakeIndex
+from tests.fakes import FakeEmbedder
 
 OTHER_MODEL = FakeEmbedder(dimension=16)
 

@@ -6,7 +6,7 @@ from assembler.errors import VersionGone
 from indexer.diff import Change, SourceChange, diff_revisions
 from tests.contract.corpus import Source, manifest
 from tests.contract.desired import OTHER, bring_to
-from tests.fakes import FakeIndex
+from tests.fake_index import FakeIndex
 
 CATS = Source("cats", ("Cats sleep.",))
 NEW_CATS = Source("cats", ("Cats hunt.",), version="v2")

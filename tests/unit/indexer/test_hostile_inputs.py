@@ -13,7 +13,8 @@ from assembler.errors import InvalidRequest
 from indexer.index import IndexRequest, Summary, run_index
 from indexer.read_source import Unreadable, read_source
 from indexer.sources import find_sources, is_code
-from tests.fakes import FakeEmbedder, FakeIndex
+from tests.fake_index import FakeIndex
+from tests.fakes import FakeEmbedder
 
 
 def run(*paths: Path) -> Summary:

@@ -13,7 +13,8 @@ from assembler.model import FOREVER, FieldType
 from assembler.ports import Vector
 from indexer.index import run_index
 from indexer.request import IndexRequest, Summary
-from tests.fakes import FakeEmbedder, FakeIndex
+from tests.fake_index import FakeIndex
+from tests.fakes import FakeEmbedder
 
 
 class CountingEmbedder(FakeEmbedder):

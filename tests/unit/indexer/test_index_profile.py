@@ -13,7 +13,8 @@ from assembler.ports import ModelIdentity
 from assembler.profile import DEFAULT_PROFILE, E5_PROFILE, PROFILES, profile_of
 from indexer.index import IndexRequest, run_index
 from indexer.request import Summary
-from tests.fakes import FakeEmbedder, FakeIndex
+from tests.fake_index import FakeIndex
+from tests.fakes import FakeEmbedder
 
 
 class FakeE5(FakeEmbedder):

@@ -15,7 +15,8 @@ from assembler.errors import InvalidRequest
 from assembler.ports import Vector
 from indexer.index import run_index
 from indexer.request import IndexRequest, Summary
-from tests.fakes import FakeEmbedder, FakeIndex, hash_vector
+from tests.fake_index import FakeIndex
+from tests.fakes import FakeEmbedder, hash_vector
 
 TEXT = "# Travel\n\n" + "Trains are slow. " * 60 + "\n\n# Food\n\nMeals are paid.\n"
 

@@ -19,7 +19,8 @@ from assembler.span import Span
 from indexer.index import run_index
 from indexer.request import IndexRequest
 from indexer.strategies.registry import chunker_of
-from tests.fakes import FakeEmbedder, FakeIndex
+from tests.fake_index import FakeIndex
+from tests.fakes import FakeEmbedder
 from tests.small_index import SmallIndex
 
 WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi"

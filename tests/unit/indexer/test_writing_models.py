@@ -1,167 +1,27 @@
 """
-Models that write: they propose borders and sentences of context, and are believed only so far.
+Models that write sentences of context, and runs with models that write.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from adapters.chat import ChatEndpoint, ChatUnavailable, KeptAnswersAlone
+from adapters.chat import ChatUnavailable, KeptAnswersAlone
 from adapters.kept_answers import KeptAnswers
 from assembler.errors import InvalidRequest
-from assembler.span import Span
-from indexer.cut_source import CutSource, cut_source
 from indexer.estimate import plan_index
 from indexer.index import run_index
 from indexer.ports import ChatModel
 from indexer.request import IndexRequest, Summary
-from indexer.sources import SourceFile
-from indexer.strategies import by_model, context_sentence
+from indexer.strategies import context_sentence
 from indexer.strategies.registry import chunker_of, kept_chunker
-from tests.chat_server import ChatServer, Said, chat_server, saying
-from tests.fakes import FakeEmbedder, FakeIndex
-
-PLACES = ("Oslo", "Bergen", "Trondheim", "Bodo")
-PARTS = [f"In {one} trains are slow. " + f"Nobody likes {one} at all. " * 4 for one in PLACES]
-TEXT = "".join(PARTS)
-BORDERS = [f"In {one} trains" for one in PLACES]
-
-
-def endpoint(server: ChatServer, folder: Path, **more: Any) -> ChatEndpoint:
-    answers = KeptAnswers(folder / "answers.sqlite")
-    return ChatEndpoint(server.url, answers, sleep=lambda _: None, **more)
-
-
-def cut(text: str, chat: ChatModel | None, strategy: str = "llm", **settings: Any) -> CutSource:
-    return cut_source(
-        SourceFile(Path("a.md"), "a.md", "text/markdown"),
-        text,
-        tenant="",
-        language="en",
-        fields={},
-        revision=1,
-        is_active=True,
-        embedder=FakeEmbedder(),
-        chunker=chunker_of(strategy, settings),
-        chat=chat,
-    )
-
-
-def texts(found: CutSource) -> list[str]:
-    return [draft.text for draft in found.drafts]
-
-
-@pytest.fixture
-def said() -> list[Said]:
-    return []
-
-
-@pytest.fixture
-def server(said: list[Said]) -> Iterator[ChatServer]:
-    with chat_server(lambda _: said[0]) as running:
-        yield running
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        json.dumps(BORDERS[1:]),
-        f"Here you are:\n```json\n{json.dumps(BORDERS[1:])}\n```\nGood luck!",
-    ],
-)
-def test_borders_are_where_the_model_says(
-    server: ChatServer, said: list[Said], tmp_path: Path, answer: str
-) -> None:
-    said[:] = [saying(answer)]
-
-    found = cut(TEXT, endpoint(server, tmp_path), model="m", size=60)
-
-    assert texts(found) == PARTS
-    assert found.counts == {by_model.TAKEN: 3}
-    assert "at most 60 tokens" in server.prompts[0]
-    assert TEXT in server.prompts[0]
-
-
-@pytest.mark.parametrize(
-    ("answer", "counts", "pieces"),
-    [
-        ([BORDERS[2], "Trains of Oslo", BORDERS[3]], {by_model.NOT_THERE: 1}, 3),
-        ([BORDERS[2], BORDERS[1], BORDERS[3]], {by_model.OUT_OF_ORDER: 1}, 3),
-        ([BORDERS[2], 7, " ", BORDERS[3]], {by_model.NO_WORDS: 2}, 3),
-        (
-            [BORDERS[2], "trains are slow. Nobody likes Trondheim", BORDERS[3]],
-            {by_model.TOO_SHORT: 1},
-            3,
-        ),
-    ],
-)
-def test_a_border_that_does_not_hold_is_refused_and_counted(
-    server: ChatServer,
-    said: list[Said],
-    tmp_path: Path,
-    answer: list[object],
-    counts: dict[str, int],
-    pieces: int,
-) -> None:
-    said[:] = [saying(json.dumps(answer))]
-
-    found = cut(TEXT, endpoint(server, tmp_path), model="m", size=80)
-
-    assert found.counts == {by_model.TAKEN: 2, **counts}
-    assert texts(found) == ["".join(PARTS[:2]), *PARTS[2:]]
-    assert len(found.drafts) == pieces
-
-
-def test_a_chunk_that_is_too_long_is_cut_recursively(
-    server: ChatServer, said: list[Said], tmp_path: Path
-) -> None:
-    said[:] = [saying(json.dumps(BORDERS[3:]))]
-
-    found = cut(TEXT, endpoint(server, tmp_path), model="m", size=60)
-
-    assert found.counts == {by_model.TAKEN: 1, by_model.TOO_LONG: 1}
-    assert texts(found)[-1] == PARTS[3]
-    assert "".join(texts(found)) == TEXT
-    assert all(FakeEmbedder().count(one) <= 62 for one in texts(found))
-
-
-@pytest.mark.parametrize("answer", ["no", "[", '["a"', "{}", "][", "[1, 2,]"])
-def test_an_answer_that_is_no_array_leaves_the_section_to_recursive(
-    server: ChatServer, said: list[Said], tmp_path: Path, answer: str
-) -> None:
-    said[:] = [saying(answer)]
-
-    found = cut(TEXT, endpoint(server, tmp_path), model="m", size=60)
-
-    assert found.counts == {by_model.NO_LIST: 1}
-    assert texts(found) == texts(cut(TEXT, None, "recursive", size=60))
-
-
-def test_no_answer_stops_the_run_or_is_left_out_and_counted(
-    server: ChatServer, said: list[Said], tmp_path: Path
-) -> None:
-    said[:] = [Said(b"too many", 429)]
-
-    with pytest.raises(ChatUnavailable, match="answers 429"):
-        cut(TEXT, endpoint(server, tmp_path), model="m", size=60)
-    found = cut(TEXT, endpoint(server, tmp_path, leaves_out=True), model="m", size=60)
-
-    assert found.counts == {by_model.MISSING: 1}
-    assert texts(found) == texts(cut(TEXT, None, "recursive", size=60))
-
-
-def test_short_sections_are_not_asked_about(
-    server: ChatServer, said: list[Said], tmp_path: Path
-) -> None:
-    found = cut("# A\n\nShort.\n\n# B\n\nShort too.\n", endpoint(server, tmp_path), model="m")
-    assert len(found.drafts) == 2
-    assert found.counts == {}
-    assert server.asked == []
+from tests.chat_server import ChatServer, Said, saying
+from tests.fake_index import FakeIndex
+from tests.fakes import FakeEmbedder
+from tests.unit.indexer.writing import TEXT, cut, endpoint, texts
 
 
 def test_a_sentence_of_context_is_embedded_and_never_served(
@@ -285,16 +145,3 @@ def test_a_configuration_without_context_is_what_it_always_was() -> None:
     assert with_context.fingerprint != plain.fingerprint
     assert kept_chunker(with_context) == with_context
     assert kept_chunker(with_context, {"context": ""}) == plain
-
-
-def test_a_border_before_a_mark_moves_to_its_letter(
-    server: ChatServer, said: list[Said], tmp_path: Path
-) -> None:
-    text = "word " * 30 + "e\u0301clair " + "word " * 60
-    said[:] = [saying(json.dumps(["\u0301clair word"]))]
-
-    found = cut(text, endpoint(server, tmp_path), model="m", size=70)
-
-    assert found.counts[by_model.TAKEN] == 1
-    assert Span(150, 151).slice(text) == "e"
-    assert found.drafts[1].text.startswith("e\u0301clair")

@@ -1,0 +1,82 @@
+"""
+Text that a caller wants in the context whatever it scores, and text that must stay out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from assembler.errors import InvalidRequest, MustIncludeTooLarge
+from assembler.report import Disposition
+from assembler.request import ChunkKey, Expansion, ExpansionMode, SourceRange
+from assembler.scope import Scope
+from assembler.span import Span
+from tests.small_index import EXPENSES, TRAVEL, SmallIndex
+
+
+async def test_pinned_text_goes_in_first_and_too_much_of_it_is_refused(small: SmallIndex) -> None:
+    start = EXPENSES.index("Fines")
+    span = Span(start, start + len("Fines are never paid."))
+    fines = SourceRange(0, "expenses.md", None, span)
+
+    context = await small.ask("Trains", must_include=(fines,), limit=40)
+
+    assert "Fines are never paid." in context.context
+    with pytest.raises(MustIncludeTooLarge) as caught:
+        await small.ask(must_include=(SourceRange(0, "travel.md"),), limit=20)
+    assert caught.value.facts["limit_tokens"] == "20"
+
+
+async def test_a_chunk_can_be_pinned_by_its_key(small: SmallIndex) -> None:
+    key = (await small.ask("Fines")).candidates[0].chunk_key
+
+    context = await small.ask("Trains", must_include=(ChunkKey(key),), limit=900)
+
+    assert key in {k for p in context.passages for k in p.chunk_keys} or context.passages
+    with pytest.raises(InvalidRequest, match=r"must_include\[0\]"):
+        await small.ask(must_include=(ChunkKey("nope"),))
+
+
+@pytest.mark.parametrize(
+    ("selector", "problem"),
+    [
+        (SourceRange(0, "nope.md"), "not visible"),
+        (SourceRange(0, "travel.md", "9"), "in version '9'"),
+        (SourceRange(0, "travel.md", None, Span(0, 10**6)), "code points"),
+    ],
+)
+async def test_pins_of_what_is_not_there_are_refused(
+    small: SmallIndex, selector: SourceRange, problem: str
+) -> None:
+    with pytest.raises(InvalidRequest, match=problem):
+        await small.ask(must_include=(selector,))
+
+
+async def test_excluded_text_stays_out_whatever_the_unit(small: SmallIndex) -> None:
+    start = TRAVEL.index("Business")
+    barred = SourceRange(0, "travel.md", None, Span(start, start + 8))
+    for mode in ExpansionMode:
+        context = await small.ask(
+            "Business class", exclude=(barred,), limit=900, expansion=Expansion(mode)
+        )
+        assert "Business class is never" not in context.context
+    key = (await small.ask("Fines are never paid")).candidates[0].chunk_key
+    without = await small.ask("Fines are never paid", exclude=(ChunkKey(key),), limit=900)
+    assert {one.disposition for one in without.candidates if one.chunk_key == key} == {
+        Disposition.EXCLUDED
+    }
+
+
+async def test_a_pinned_chunk_from_outside_the_scope_is_not_visible(small: SmallIndex) -> None:
+    key = (await small.ask("Fines")).candidates[0].chunk_key
+    inner = small.store.chunks
+
+    async def leaking(scope, keys):
+        return await inner(replace(scope, asked=replace(scope.asked, source_ids=())), keys)
+
+    small.store.chunks = leaking  # type: ignore[method-assign]
+
+    with pytest.raises(InvalidRequest, match="visible"):
+        await small.ask(must_include=(ChunkKey(key),), scope=Scope(source_ids=("other",)))
