@@ -172,7 +172,7 @@ class OnnxEmbedder:
             tokens,
             len(spans),
             room=room,
-            overlap=min(overlap, room - 1),
+            overlap=overlap,
             hidden=lambda rows: self._hidden(rows)[0],
             dimension=self._spec.model.dimension,
         )

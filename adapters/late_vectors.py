@@ -56,8 +56,9 @@ def readings(tokens: int, room: int, overlap: int) -> list[Reading]:
     Args:
         tokens: Of the text.
         room: Most of a window.
-        overlap: Shared by two windows, half of it read for each; less than `room`.
+        overlap: Shared by two windows, half of it read for each; at most half of `room`.
     """
+    overlap = min(overlap, room // 2)
     starts = [0]
     while starts[-1] + room < tokens:
         starts.append(starts[-1] + room - overlap)

@@ -14,6 +14,7 @@ from assembler.expand import Evidence, expand
 from assembler.gather import (
     Exclusions,
     best_cosine,
+    check_included,
     exclusions,
     first_read,
     settle,
@@ -110,6 +111,7 @@ class ContextAssembler:
         inside, outside = within_section_limit(open_ones, limit)
         settled.update(dict.fromkeys((one.identity for one in outside), Disposition.SECTION_LIMIT))
         pinned = await self._reads.pinned(request.must_include, looked.scopes)
+        check_included(pinned, excluded)
         texts = Texts()
         if is_wanted(request, looked.profile):
             looked = await self._look.rerank(request, looked, inside, texts, stages)

@@ -28,10 +28,14 @@ from assembler.span import Span, covers, union_of
 CandidateId = tuple[str, str]
 """Index name and chunk key."""
 
+YIELDING = frozenset((Disposition.BELOW_SCORE, Disposition.SECTION_LIMIT))
+"""What is said of a candidate that was left out only where others do not show all of it."""
+
 
 def cite(
     packed: Packed,
     *,
+    homes: Mapping[CandidateId, int],
     revisions: Mapping[int, int],
     metadata_fields: Sequence[str],
     count: Callable[[str], int],
@@ -41,13 +45,17 @@ def cite(
 
     Args:
         packed: The rendered context.
+        homes: The block of each candidate that is shown, best first; see `homes_of`.
         revisions: Revision read per target, by which a version's state is told.
         metadata_fields: Names of the metadata to return per source.
         count: The caller's tokenizer.
     """
     context = packed.rendered.text
     cited = []
-    for block in packed.rendered.blocks:
+    keys: dict[int, list[str]] = {}
+    for (_, key), home in homes.items():
+        keys.setdefault(home, []).append(key)
+    for number, block in enumerate(packed.rendered.blocks):
         passage = block.passage
         evidence = _evidence_of(block)
         notes = dict.fromkeys((*passage.notes, *(n for one in evidence for n in one.notes)))
@@ -62,11 +70,41 @@ def cite(
                 sources=tuple(sources),
                 scores=passage.lead.candidate.scores if passage.lead else (),
                 queries=tuple(sorted({q for one in evidence for q in one.candidate.queries})),
-                chunk_keys=tuple(one.candidate.chunk.key for one in evidence),
+                chunk_keys=tuple(keys.get(number, ())),
                 notes=tuple(notes),
             )
         )
     return tuple(cited)
+
+
+def homes_of(
+    packed: Packed,
+    candidates: Sequence[Candidate],
+    evidence: Sequence[Evidence],
+    settled: Mapping[CandidateId, Disposition],
+) -> dict[CandidateId, int]:
+    """
+    Return the number of the block that shows each candidate, whole or stepped down; those that are
+    not shown, or must not be seen to be, have none.
+    """
+    places, parents = _places(packed), _parents(packed, evidence)
+    stepped = {
+        one.candidate.identity: number
+        for number, block in enumerate(packed.rendered.blocks)
+        for one in _evidence_of(block)
+    }
+    homes: dict[CandidateId, int] = {}
+    for one in candidates:
+        identity = one.identity
+        fate = settled.get(identity)
+        if fate is not None and fate not in YIELDING:
+            continue
+        shown = _block_with(places.get(one.version, ()), one, parents)
+        if shown is None and fate is None:
+            shown = stepped.get(identity)
+        if shown is not None:
+            homes[identity] = shown
+    return homes
 
 
 def account(
@@ -74,6 +112,7 @@ def account(
     candidates: Sequence[Candidate],
     evidence: Sequence[Evidence],
     settled: Mapping[CandidateId, Disposition],
+    homes: Mapping[CandidateId, int],
 ) -> tuple[CandidateReport, ...]:
     """
     Return exactly one disposition per candidate.
@@ -83,35 +122,29 @@ def account(
         candidates: Every distinct chunk that a search returned.
         evidence: Those that packing was given.
         settled: What was decided before packing.
+        homes: The block of each candidate that is shown; see `homes_of`.
     """
-    places = _places(packed.rendered.blocks)
+    parents = _parents(packed, evidence)
     echoed: dict[VersionKey, tuple[Span, ...]] = {}
     for alias in packed.aliases:
         version = alias.parent.version
         echoed[version] = union_of((*echoed.get(version, ()), alias.span))
-    by_id = {one.candidate.identity: one for one in evidence}
-    homes = {
-        one.candidate.identity: number
-        for number, block in enumerate(packed.rendered.blocks)
-        for one in _evidence_of(block)
-    }
-    leads: set[int] = set()
+    notes_of = {one.candidate.identity: one.notes for one in evidence}
+    leads: dict[int, CandidateId] = {}
+    for is_settled in (False, True):  # one that was left out is the best only where no other is
+        for identity, home in homes.items():
+            if (identity in settled) is is_settled:
+                leads.setdefault(home, identity)
     reports = []
     for candidate in candidates:
         identity = candidate.identity
-        item = by_id.get(identity)
-        fate = settled.get(identity)
-        home = None
-        if fate is None:
-            home = _block_with(places.get(candidate.version, ()), candidate, item)
-            home = homes.get(identity) if home is None else home
-        notes = () if item is None else item.notes
-        if home is not None:
-            fate = Disposition.MERGED if home in leads else Disposition.PACKED
-            leads.add(home)
+        fate, shown = settled.get(identity), homes.get(identity)
+        notes = notes_of.get(identity, ())
+        if shown is not None:
+            fate = Disposition.PACKED if leads[shown] == identity else Disposition.MERGED
             notes = (*notes, *packed.filling.stepped_down.get(identity, ()))
         elif fate is None and candidate.version in echoed:
-            is_echo = covers(echoed[candidate.version], _visible(candidate, item))
+            is_echo = covers(echoed[candidate.version], _visible(candidate, parents))
             fate = Disposition.DUPLICATE if is_echo else None
         if fate is None:
             fate = packed.filling.reasons.get(identity) or _unread(candidate, packed)
@@ -127,12 +160,12 @@ def _unread(candidate: Candidate, packed: Packed) -> Disposition:
     return Disposition.OVER_BUDGET if worth else Disposition.UNDER_PRICE
 
 
-def _places(blocks: Sequence[Block]) -> dict[VersionKey, list[tuple[Span, int]]]:
+def _places(packed: Packed) -> dict[VersionKey, list[tuple[Span, int]]]:
     """
     Return the shown spans of each source version in order, with the number of their block.
     """
     places: dict[VersionKey, list[tuple[Span, int]]] = {}
-    for number, block in enumerate(blocks):
+    for number, block in enumerate(packed.rendered.blocks):
         known = places.setdefault(block.passage.version, [])
         known += [(one.source, number) for one in block.spans]
     for spans in places.values():
@@ -140,8 +173,22 @@ def _places(blocks: Sequence[Block]) -> dict[VersionKey, list[tuple[Span, int]]]
     return places
 
 
+def _parents(packed: Packed, evidence: Sequence[Evidence]) -> dict[VersionKey, list[Parent]]:
+    """
+    Return the sections of which anything is known here, by their source version.
+    """
+    shown = (one for block in packed.rendered.blocks for one in block.passage.parents)
+    known = (*shown, *(alias.parent for alias in packed.aliases), *(one.parent for one in evidence))
+    found: dict[VersionKey, list[Parent]] = {}
+    for parent in {id(one): one for one in known}.values():
+        found.setdefault(parent.version, []).append(parent)
+    return found
+
+
 def _block_with(
-    places: Sequence[tuple[Span, int]], candidate: Candidate, item: Evidence | None
+    places: Sequence[tuple[Span, int]],
+    candidate: Candidate,
+    parents: Mapping[VersionKey, Sequence[Parent]],
 ) -> int | None:
     """
     Return the first block that shows a candidate, all of it but outer white space, or None.
@@ -155,21 +202,23 @@ def _block_with(
         for one in takewhile(lambda one: one[0].start < span.end, places[first:])
         if one[0].overlaps(span)
     ]
-    if not near or not covers(union_of(shown for shown, _ in near), _visible(candidate, item)):
+    if not near or not covers(union_of(shown for shown, _ in near), _visible(candidate, parents)):
         return None
     return min(number for _, number in near)
 
 
-def _visible(candidate: Candidate, item: Evidence | None) -> Span:
-    if item is None:
-        return candidate.chunk.span
-    text = item.parent.section.slice(candidate.chunk.span)
-    kept = len(text.rstrip())
-    if kept == 0:
-        return candidate.chunk.span
-    first = len(text) - len(text.lstrip())
-    start = candidate.chunk.span.start
-    return Span(start + first, start + kept)
+def _visible(candidate: Candidate, parents: Mapping[VersionKey, Sequence[Parent]]) -> Span:
+    """
+    Return the candidate's span without outer white space, where its text is known.
+    """
+    span = candidate.chunk.span
+    for parent in parents.get(candidate.version, ()):
+        if parent.section.span.contains(span):
+            text = parent.section.slice(span)
+            first = len(text) - len(text.lstrip())
+            kept = len(text.rstrip())
+            return Span(span.start + first, span.start + kept) if kept else span
+    return span
 
 
 def _evidence_of(block: Block) -> tuple[Evidence, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assembler.budget import Measure
-from assembler.cite import CandidateId, account, cite
+from assembler.cite import CandidateId, account, cite, homes_of
 from assembler.expand import Evidence
 from assembler.pack import Packed
 from assembler.profile import Profile
@@ -25,7 +25,7 @@ from assembler.report import (
 from assembler.request import AssembleRequest, PackRequest
 from assembler.scope import IndexVersion
 
-PACKING_VERSION = "2"
+PACKING_VERSION = "3"
 """Changes when equal input may give another context; part of every fingerprint."""
 
 
@@ -59,14 +59,20 @@ def conclude(packed: Packed, basis: Basis, measure: Measure) -> AssembledContext
     fields = request.metadata_fields if isinstance(request, AssembleRequest) else ()
     revisions = {number: one.revision for number, one in enumerate(basis.index_versions)}
     context = packed.rendered.text
+    known = (packed, basis.candidates, basis.evidence, basis.settled)
+    homes = homes_of(*known)
     passages = cite(
-        packed, revisions=revisions, metadata_fields=fields, count=measure.counter.count
+        packed,
+        homes=homes,
+        revisions=revisions,
+        metadata_fields=fields,
+        count=measure.counter.count,
     )
     return AssembledContext(
         context=context,
         passages=passages,
         budget=_budget(packed, passages, measure, request),
-        candidates=account(packed, basis.candidates, basis.evidence, basis.settled),
+        candidates=account(*known, homes),
         stages=(),
         index_versions=basis.index_versions,
         degradations=basis.degradations,

@@ -1,8 +1,9 @@
 """
 Drop spans whose text is exactly equal to that of a better passage; the kept one cites both.
 
-Equal means equal after no change at all, outer white space aside, which is never shown. A repeat
-inside one source version is content and stays.
+Equal means equal after no change at all, outer white space aside, which is never shown. A span is
+dropped too where a larger one of another version shows its text as a chunk. A repeat inside one
+source version is content and stays.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ def drop_duplicates(passages: Sequence[Passage]) -> tuple[tuple[Passage, ...], t
     Returns:
         The passages that still have a span, and one alias per dropped span.
     """
+    inner = _chunks_inside(passages)
     by_text: dict[str, tuple[VersionKey, Span]] = {}
     kept: list[Passage] = []
     aliases: list[Alias] = []
@@ -29,6 +31,9 @@ def drop_duplicates(passages: Sequence[Passage]) -> tuple[tuple[Passage, ...], t
         spans = []
         for span in passage.spans:
             text = passage.slice(span)
+            larger = inner.get(text)
+            if larger is not None and larger[0] != passage.version:
+                by_text.setdefault(text, larger)
             version, first = by_text.setdefault(text, (passage.version, span))
             if version == passage.version:
                 spans.append(span)
@@ -37,6 +42,24 @@ def drop_duplicates(passages: Sequence[Passage]) -> tuple[tuple[Passage, ...], t
         if spans:
             kept.append(passage if len(spans) == len(passage.spans) else _only(passage, spans))
     return tuple(kept), tuple(aliases)
+
+
+def _chunks_inside(passages: Sequence[Passage]) -> dict[str, tuple[VersionKey, Span]]:
+    """
+    Return the texts of whole spans that are shown as a chunk of a larger span too, and where.
+    """
+    whole = {passage.slice(span) for passage in passages for span in passage.spans}
+    sizes = {len(text) for text in whole}
+    found: dict[str, tuple[VersionKey, Span]] = {}
+    for passage in passages:
+        for parent in passage.parents:
+            for chunk in parent.section.chunk_spans:
+                shown = parent.visible(chunk)
+                if shown is None or len(shown[1]) not in sizes or shown[1] not in whole:
+                    continue
+                if any(one.contains(shown[0]) and one != shown[0] for one in passage.spans):
+                    found.setdefault(shown[1], (passage.version, shown[0]))
+    return found
 
 
 def _home(passage: Passage, span: Span) -> Parent:

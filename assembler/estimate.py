@@ -8,9 +8,10 @@ from collections.abc import Callable
 
 from assembler.merge import Chosen, carried
 from assembler.parent import Parent
-from assembler.render import Style, frame_of, printed_heading
+from assembler.render import frame_of, printed_heading
 from assembler.request import Layout
 from assembler.span import Span, union_of
+from assembler.style import Style
 
 
 class PartCounts:

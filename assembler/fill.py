@@ -89,9 +89,10 @@ class Filling:
         source = _source(parent)
         self._by_source[source] = self._by_source.get(source, 0) + cost
         self._by_target[parent.target] = self._by_target.get(parent.target, 0) + cost
-        shown = parent.visible(span)
-        if shown is not None:
-            self._texts.setdefault(shown[1], (parent.version, shown[0]))
+        for one in (span, *(inner for inner in parent.section.chunk_spans if span.contains(inner))):
+            shown = parent.visible(one)
+            if shown is not None:
+                self._texts.setdefault(shown[1], (parent.version, shown[0]))
         return home
 
     def refusal(self, parent: Parent, cost: int) -> Disposition | None:

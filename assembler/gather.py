@@ -7,7 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from assembler.errors import InvalidRequest
 from assembler.model import Chunk, Section, VersionKey
+from assembler.pinned import Pinned
 from assembler.rank import Candidate, version_key
 from assembler.report import Disposition
 from assembler.request import ChunkKey, Selector, SourceRange
@@ -80,6 +82,22 @@ def exclusions(
             ranges.append((index, version.tenant, version.source_id, version.version, chunk.span))
     keys = frozenset(one.key for one in exclude if isinstance(one, ChunkKey))
     return Exclusions(keys, tuple(ranges))
+
+
+def check_included(pinned: Sequence[Pinned], excluded: Exclusions) -> None:
+    """
+    Check that nothing is demanded and excluded at once.
+
+    Raises:
+        InvalidRequest: Some text is.
+    """
+    for pin in pinned:
+        if any(one.overlaps(pin.span) for one in excluded.spans(pin.parent.version)):
+            raise InvalidRequest(
+                "exclude",
+                f"has text of source {pin.parent.version.source_id!r} that must_include demands; "
+                "take it out of one of them",
+            )
 
 
 def settle(

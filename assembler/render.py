@@ -4,8 +4,7 @@ Passages to prompt text: markers, headings, gaps; every slice's place is kept.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -14,47 +13,10 @@ from assembler.passage import Passage
 from assembler.report import PlacedSpan
 from assembler.request import Format, Headings, Layout
 from assembler.span import Span
+from assembler.style import Style, choose_style
 
 MOST_HEADING_CHARS = 120
 """Of a printed heading path; the citation has all of it."""
-
-_LINE_START = r"(?:\A|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])\s*"
-
-
-@dataclass(frozen=True, slots=True)
-class Style:
-    """
-    The delimiters of one reply. They are changed where source text contains them, never the text.
-
-    Attributes:
-        prefix: Stands before the number in `[n]`.
-        tag: Name of the XML element around a passage.
-        ellipsis: Stands in a gap.
-    """
-
-    prefix: str = ""
-    tag: str = "passage"
-    ellipsis: str = "[…]"
-
-    @property
-    def gap_in_line(self) -> str:
-        """
-        Return the mark of a gap inside a line.
-        """
-        return f" {self.ellipsis} "
-
-    @property
-    def gap_between_lines(self) -> str:
-        """
-        Return the mark of a gap that spans a line end.
-        """
-        return f"\n{self.ellipsis}\n"
-
-    def marker(self, number: int, form: Format) -> str:
-        """
-        Return the citation marker of the passage with this 1-based number.
-        """
-        return f'id="{number}"' if form is Format.XML else f"[{self.prefix}{number}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,49 +101,6 @@ def printed_heading(section: Section, text: str, layout: Layout) -> str:
     heading = section.heading_path[-1] if section.heading_path else ""
     is_none = layout.headings is Headings.NONE or _begins_with(text, heading)
     return "" if is_none else heading
-
-
-def choose_style(texts: Iterable[Iterable[str]], form: Format) -> Style:
-    """
-    Return the first delimiters that no text contains, in a fixed order of trials.
-    """
-    bodies = [text for passage in texts for text in passage]
-    prefix, tag = "", "passage"
-    if form is Format.XML:
-        tag = next(
-            name
-            for name in _trials("passage", "_")
-            if not any(re.search(rf"</?{name}\b", body, re.IGNORECASE) for body in bodies)
-        )
-    else:
-        prefix = next(
-            name
-            for name in _trials("S", "", first="")
-            if not any(_begins_a_line(rf"\[{name}\d+\]", body) for body in bodies)
-        )
-    ellipsis = next(
-        f"[{mark}]"
-        for mark in (" ".join("…" * repeat) for repeat in range(1, len(bodies) + 10**6))
-        if not any(f"[{mark}]" in body for body in bodies)
-    )
-    return Style(prefix, tag, ellipsis)
-
-
-def _begins_a_line(mark: str, body: str) -> bool:
-    """
-    Return whether a mark begins a line; it is looked for anywhere first, which is much faster.
-    """
-    return bool(re.search(mark, body) and re.search(_LINE_START + mark, body))
-
-
-def _trials(name: str, joint: str, *, first: str | None = None) -> Iterator[str]:
-    if first is not None:
-        yield first
-    yield name
-    number = 2
-    while True:
-        yield f"{name}{joint}{number}" if joint else name * number
-        number += 1
 
 
 def _sources(passage: Passage) -> list[str]:

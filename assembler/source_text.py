@@ -69,10 +69,22 @@ async def read_source(
             another text.
         IndexUnusable: The stored sections do not cover the text.
     """
-    state = await catalog.resolve(request.index, request.scope.tenant)
-    if is_behind(state, request.scope):
-        state = await catalog.resolve(request.index, request.scope.tenant, refresh=True)
     asked = replace(request.scope, versions=VersionPolicy.RETAINED)
+    try:
+        return await _read(request, asked, catalog, index)
+    except (SourceUnknown, VersionUnknown):
+        if asked.exactly is not None:  # gone, and not unknown, if it was rolled back meanwhile
+            state = await catalog.resolve(request.index, asked.tenant, refresh=True)
+            read_scope(state, asked, "")
+        raise
+
+
+async def _read(
+    request: SourceRequest, asked: Scope, catalog: IndexCatalog, index: ChunkIndex
+) -> SourceText:
+    state = await catalog.resolve(request.index, asked.tenant)
+    if is_behind(state, asked):
+        state = await catalog.resolve(request.index, asked.tenant, refresh=True)
     scope = read_scope(state, asked, "")
     rows = await catalog.rows(request.index, scope.tenant, request.source_id)
     row = _row(request, rows, scope)

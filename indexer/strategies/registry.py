@@ -252,7 +252,8 @@ def kept_chunker(stored: ChunkerSpec, given: Mapping[str, Value] | None = None) 
 
 def check_limit(chunker: ChunkerSpec, most_tokens: int, room_tokens: int) -> None:
     """
-    Refuse a chunker whose chunks are longer than the embedding model takes.
+    Refuse a chunker whose chunks are longer than the embedding model takes, or whose windows share
+    more than half of what it takes: so many are read that an index would take days.
 
     Args:
         chunker: With what was asked for.
@@ -263,12 +264,13 @@ def check_limit(chunker: ChunkerSpec, most_tokens: int, room_tokens: int) -> Non
         InvalidRequest: Names the setting and the most it can be.
     """
     defaults = strategy_of(chunker).defaults
-    for key, most in (("chunk_tokens", most_tokens), ("size", room_tokens)):
+    limits = (("chunk_tokens", most_tokens), ("size", room_tokens), (OVERLAP, room_tokens // 2))
+    for key, most in limits:
         value = chunker.settings.get(key, 0)
         if value != defaults.get(key) and int(value) > most:
             raise InvalidRequest(
                 "setting",
-                f"{key}={value} is more than the embedding model takes; at most {most} here",
+                f"{key}={value} is more than goes with the embedding model; at most {most} here",
             )
 
 

@@ -156,6 +156,7 @@ def test_tokens_belong_to_the_range_in_which_they_end(embedder: OnnxEmbedder) ->
         (16, 10, 4, [Reading(0, 10, 0, 8), Reading(6, 16, 8, 16)]),
         (17, 10, 4, [Reading(0, 10, 0, 8), Reading(6, 16, 8, 14), Reading(12, 17, 14, 17)]),
         (5, 2, 1, [Reading(at, at + 2, at, at + 1) for at in range(3)] + [Reading(3, 5, 3, 5)]),
+        (5, 2, 9, [Reading(at, at + 2, at, at + 1) for at in range(3)] + [Reading(3, 5, 3, 5)]),
         (4, 2, 0, [Reading(0, 2, 0, 2), Reading(2, 4, 2, 4)]),
     ],
 )

@@ -94,9 +94,12 @@ class Cabled:
 
     def rise(self, name: str) -> float:
         """
-        Return by how much a count has risen in this test.
+        Return by how much counts have risen in this test, together: those that begin so.
         """
-        return self.counts()[name] - self.before[name]
+        after = self.counts()
+        names = [one for one in after if one.startswith(name)]
+        assert names
+        return sum(after[one] - self.before[one] for one in names)
 
     @property
     def is_given_up(self) -> bool:

@@ -73,13 +73,13 @@ async def cabled(served: Cabled) -> AsyncIterator[Cabled]:
 async def test_slow_is_told_inside_the_callers_deadline(cabled: Cabled) -> None:
     cabled.qdrant.delay_seconds = 60.0
 
-    faults = [await cabled.fail(SHORT) for _ in range(3)]
+    faults = [await cabled.fail(4 * SHORT) for _ in range(3)]
 
     assert {fault.code.name for fault in faults} == {"DEADLINE_EXCEEDED"}
     told = [fault for fault in faults if fault.reason == "DEADLINE_EXCEEDED"]
     assert told
-    assert all(fault.seconds < SHORT for fault in told)
-    assert cabled.rise("requests_total DEADLINE_EXCEEDED qdrant query_batch") >= 1
+    assert all(fault.seconds < 4 * SHORT for fault in told)
+    assert cabled.rise("requests_total DEADLINE_EXCEEDED qdrant") >= 1
     cabled.qdrant.delay_seconds = 0.0
     await recovered(cabled)
 

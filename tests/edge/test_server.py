@@ -131,7 +131,9 @@ async def test_metrics_account_for_every_candidate(running: Running) -> None:
 async def test_calls_in_flight_are_answered_while_the_service_drains(running: Running) -> None:
     await running.channel.channel_ready()
     call = asyncio.ensure_future(running.stub.AssembleContext(asking(), metadata=KEY))
-    await asyncio.sleep(0.005)
+    registry = running.service.metrics.registry
+    while not (call.done() or registry.get_sample_value("context_assembler_inflight_requests")):
+        await asyncio.sleep(0)
     running.stop.set()
 
     reply = await call

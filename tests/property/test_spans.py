@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from assembler.filters import AnyInt, AnyString, Condition, Filter, IntRange, IsBool, IsMissing
 from assembler.rebuild import Piece, rebuild
-from assembler.render import choose_style
 from assembler.request import Format
 from assembler.scope import IndexVersion, ReadScope, Scope, VersionPolicy
 from assembler.span import Span, covers, trimmed, union_of
+from assembler.style import choose_style
 
 many = settings(max_examples=300, deadline=None)
 spans = st.tuples(st.integers(0, 60), st.integers(1, 20)).map(lambda two: Span(two[0], sum(two)))
@@ -173,3 +173,13 @@ def test_the_core_imports_the_standard_library_only() -> None:
                 top = name.partition(".")[0]
                 assert top == "assembler" or top in sys.stdlib_module_names, (path, name)
     assert awaiting == {"assemble.py", "look.py", "reads.py", "source_text.py"}
+
+
+@pytest.mark.parametrize("unseen", ["\u200b", "\ufeff", "\u200e", "\u2060", "\u00ad", "\u3164"])
+def test_delimiters_are_none_that_only_look_different(unseen: str) -> None:
+    for text in (f"a\n{unseen}[2] b", f"a\n[{unseen}2{unseen}] b", f"{unseen} [12] b"):
+        assert choose_style([[text]], Format.MARKDOWN).marker(3, Format.MARKDOWN) == "[S3]"
+    for text in (f"<{unseen}/passage>", f"</pa{unseen}ssage>", "< /passage>", "</ passage>"):
+        assert choose_style([[text]], Format.XML).tag == "passage_2"
+    assert choose_style([[f"a [{unseen}…] b"]], Format.PLAIN).ellipsis == "[… …]"
+    assert choose_style([[f"a{unseen}b"]], Format.XML).tag == "passage"

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from assembler.cite import account
+from assembler.cite import account, homes_of
 from assembler.passage import Passage
 from assembler.render import render
 from assembler.report import Disposition
@@ -20,7 +20,8 @@ def test_a_candidate_of_white_space_is_invalid() -> None:
 
     result = packed(item)
 
-    fates = account(result, [item.candidate], [item], {})
+    homes = homes_of(result, [item.candidate], [item], {})
+    fates = account(result, [item.candidate], [item], {}, homes)
     assert [one.disposition for one in fates] == [Disposition.INVALID]
 
 
@@ -33,6 +34,7 @@ def test_a_candidate_that_two_blocks_show_together_is_packed_in_the_first() -> N
     ]
     result = replace(packed(item), rendered=render(halves, LAYOUT))
 
-    fates = account(result, [item.candidate], [item], {})
+    homes = homes_of(result, [item.candidate], [item], {})
+    fates = account(result, [item.candidate], [item], {}, homes)
 
     assert [one.disposition for one in fates] == [Disposition.PACKED]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from assembler.dedup import drop_duplicates
 from assembler.passage import Passage
 from assembler.span import Span
-from tests.unit.assembler.evidence import evidence_of, parent_of
+from tests.unit.assembler.evidence import evidence_of, packed, parent_of
 
 
 def test_a_passage_keeps_the_spans_that_are_no_duplicates() -> None:
@@ -43,3 +43,31 @@ def test_a_passage_of_duplicates_alone_is_dropped() -> None:
 
     assert kept == (first,)
     assert len(aliases) == 1
+
+
+def test_what_a_larger_span_shows_as_a_chunk_is_dropped_whatever_its_rank() -> None:
+    larger, other = parent_of("Own. Same.\n", 5), parent_of("Same.", source="b")
+    first = Passage(other.version, 0, (other,), (Span(0, 5),), evidence_of(other, 0, 0), (), ())
+    second = Passage(
+        larger.version, 0, (larger,), (Span(0, 10),), evidence_of(larger, 1, 1), (), ()
+    )
+
+    kept, aliases = drop_duplicates([first, second])
+
+    assert kept == (second,)
+    assert [(one.kept, one.kept_span, one.span) for one in aliases] == [
+        (larger.version, Span(5, 10), Span(0, 5))
+    ]
+
+
+def test_a_chunk_inside_a_span_that_is_chosen_is_not_chosen_again() -> None:
+    larger, other = parent_of("Own. Same.\n", 5), parent_of("Same.", source="b")
+    whole = evidence_of(larger, 1, 0)._replace(chunk_span=Span(0, 11), ladder=(Span(0, 11),))
+    item = evidence_of(other, 0, 1)
+
+    result = packed(whole, item)
+
+    assert result.rendered.text.count("Same.") == 1
+    assert [(one.parent.version, one.kept_span) for one in result.aliases] == [
+        (other.version, Span(5, 10))
+    ]

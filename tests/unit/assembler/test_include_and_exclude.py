@@ -10,7 +10,7 @@ import pytest
 
 from assembler.errors import InvalidRequest, MustIncludeTooLarge
 from assembler.report import Disposition
-from assembler.request import ChunkKey, Expansion, ExpansionMode, SourceRange
+from assembler.request import ChunkKey, Expansion, ExpansionMode, Retrieval, SourceRange
 from assembler.scope import Scope
 from assembler.span import Span
 from tests.small_index import EXPENSES, TRAVEL, SmallIndex
@@ -80,3 +80,38 @@ async def test_a_pinned_chunk_from_outside_the_scope_is_not_visible(small: Small
 
     with pytest.raises(InvalidRequest, match="visible"):
         await small.ask(must_include=(ChunkKey(key),), scope=Scope(source_ids=("other",)))
+
+
+async def test_what_is_demanded_and_excluded_at_once_is_refused(small: SmallIndex) -> None:
+    key = (await small.ask("Fines")).candidates[0].chunk_key
+    whole, part = SourceRange(0, "travel.md"), SourceRange(0, "travel.md", None, Span(3, 6))
+    for include, exclude in ((whole, part), (part, whole), (ChunkKey(key), ChunkKey(key))):
+        with pytest.raises(InvalidRequest, match=r"exclude: has text of source .* must_include"):
+            await small.ask(must_include=(include,), exclude=(exclude,))
+
+
+async def test_a_pinned_passage_names_the_candidates_that_it_shows(small: SmallIndex) -> None:
+    context = await small.ask("Trains", must_include=(SourceRange(0, "travel.md"),), limit=2000)
+
+    pinned = context.passages[0]
+    shown = [one for one in context.candidates if one.chunk_key in pinned.chunk_keys]
+    fates = [one.disposition for one in shown]
+    assert fates.count(Disposition.PACKED) == 1
+    assert set(fates) <= {Disposition.PACKED, Disposition.MERGED}
+    assert sum(one.disposition is Disposition.PACKED for one in context.candidates) == len(
+        context.passages
+    )
+
+
+async def test_what_stands_there_is_not_below_the_score(small: SmallIndex) -> None:
+    whole = SourceRange(0, "travel.md")
+
+    context = await small.ask(
+        "Trains", must_include=(whole,), retrieval=Retrieval(min_similarity=0.999), limit=2000
+    )
+
+    keys = {key for one in context.passages for key in one.chunk_keys}
+    fates = {one.chunk_key: one.disposition for one in context.candidates}
+    assert keys
+    assert {fates[key] for key in keys} <= {Disposition.PACKED, Disposition.MERGED}
+    assert {fates[key] for key in fates.keys() - keys} == {Disposition.BELOW_SCORE}

@@ -4,6 +4,8 @@ Reading a source text back.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 
 from assembler.errors import IndexUnusable, SourceUnknown, VersionGone, VersionUnknown
 from assembler.model import SourceState
+from assembler.ports import IndexState, SourceRow
 from assembler.scope import IndexVersion, Scope
 from assembler.source_text import SourceRequest, SourceText, read_source
 from tests.small_index import EXPENSES, SECRET, TRAVEL, SmallIndex
@@ -113,3 +116,36 @@ async def test_sections_that_leave_a_hole_are_damage(small: SmallIndex) -> None:
 
     with pytest.raises(IndexUnusable, match="index it again"):
         await read(small)
+
+
+async def test_what_is_rolled_back_while_it_is_read_is_gone_and_not_unknown(
+    small: SmallIndex,
+) -> None:
+    small.write(new__md="New.")
+    small.index(
+        {"path": "travel.md", "version": "1", "readers": ["all"]},
+        {"path": "secret.md", "readers": ["managers"]},
+        {"path": "new.md", "readers": ["all"]},
+    )
+    before = await small.store.resolve("docs", "")
+    with small.store.upkeep("docs", "") as upkeep:
+        upkeep.roll_back(None, at=1.0)
+
+    class Late:
+        """
+        A catalog that has not heard of it.
+        """
+
+        async def resolve(self, index: str, tenant: str, *, refresh: bool = False) -> IndexState:
+            return await small.store.resolve(index, tenant) if refresh else before
+
+        async def rows(self, index: str, tenant: str, source_id: str) -> Sequence[SourceRow]:
+            return await small.store.rows(index, tenant, source_id)
+
+    scope = Scope(principals=("all",), exactly=before.version)
+    asked = SourceRequest("docs", scope, "new.md", None, None, 0, None)
+
+    with pytest.raises(VersionGone):
+        await read_source(asked, Late(), small.store)
+    with pytest.raises(SourceUnknown):
+        await read_source(replace(asked, scope=Scope(principals=("all",))), Late(), small.store)

@@ -241,6 +241,9 @@ def test_what_the_model_cannot_take_is_refused_where_it_is_asked_for() -> None:
         check_limit(chunker_of("fixed", {"size": 255}), 256, 254)
     with pytest.raises(InvalidRequest, match=r"chunk_tokens=257 .* at most 256 here"):
         check_limit(chunker_of("structure", {"chunk_tokens": 257}), 256, 254)
+    check_limit(chunker_of("late", {"window_overlap": 127}), 256, 254)
+    with pytest.raises(InvalidRequest, match=r"window_overlap=128 .* at most 127 here"):
+        check_limit(chunker_of("late", {"window_overlap": 128}), 256, 254)
     check_limit(chunker_of("fixed"), 64, 62)  # the default is cut down to what the model takes
 
 
