@@ -90,6 +90,8 @@ def _attempt(filling: Filling, item: Evidence, worth: float) -> Disposition | No
         return Disposition.UNDER_PRICE
     first: Disposition | None = None
     for rung, span in enumerate(_rungs(filling, item)):
+        if span != item.chunk_span and filling.repeats_others(item.parent, span):
+            continue
         reason = _step(filling, item, span, home, rung, worth)
         if reason is None or reason is Disposition.DUPLICATE:
             return reason

@@ -44,6 +44,23 @@ def drop_duplicates(passages: Sequence[Passage]) -> tuple[tuple[Passage, ...], t
     return tuple(kept), tuple(aliases)
 
 
+def followed(aliases: Sequence[Alias]) -> tuple[Alias, ...]:
+    """
+    Return the aliases, those of a span that was dropped itself led on to the one that is kept.
+    """
+    dropped = {(one.parent.version, one.span): one for one in aliases}
+    found = []
+    for alias in aliases:
+        kept, span = alias.kept, alias.kept_span
+        for _ in aliases:
+            further = dropped.get((kept, span))
+            if further is None:
+                break
+            kept, span = further.kept, further.kept_span
+        found.append(Alias(kept, span, alias.parent, alias.span))
+    return tuple(found)
+
+
 def _chunks_inside(passages: Sequence[Passage]) -> dict[str, tuple[VersionKey, Span]]:
     """
     Return the texts of whole spans that are shown as a chunk of a larger span too, and where.

@@ -121,6 +121,13 @@ class Filling:
             return None
         return Alias(*first, parent, shown[0])
 
+    def repeats_others(self, parent: Parent, span: Span) -> bool:
+        """
+        Return whether a chunk inside a span has the text of another version that is chosen already.
+        """
+        chunks = parent.section.chunk_spans
+        return any(span.contains(one) and self.twin(parent, one) is not None for one in chunks)
+
     def is_barred(self, parent: Parent, span: Span) -> bool:
         """
         Return whether a span, with what it carries, shares text with what the caller excluded.

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from assembler.budget import Measure
 from assembler.choose import choose
-from assembler.dedup import drop_duplicates
+from assembler.dedup import drop_duplicates, followed
 from assembler.errors import MustIncludeTooLarge
 from assembler.estimate import PartCounts
 from assembler.expand import Evidence
@@ -161,7 +161,7 @@ def _rendered(filling: Filling, work: Work, measure: Measure) -> Packed:
     return Packed(
         rendered=rendered,
         passages=ordered,
-        aliases=(*filling.aliases, *aliases),
+        aliases=followed((*filling.aliases, *aliases)),
         filling=filling,
         tokens=measure.of(rendered.text),
         corrections=0,

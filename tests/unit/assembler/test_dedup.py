@@ -71,3 +71,27 @@ def test_a_chunk_inside_a_span_that_is_chosen_is_not_chosen_again() -> None:
     assert [(one.parent.version, one.kept_span) for one in result.aliases] == [
         (other.version, Span(5, 10))
     ]
+
+
+def test_a_wider_unit_that_would_repeat_another_source_is_stepped_down() -> None:
+    one, other = parent_of("Own. Same.", 5), parent_of("Same. Else.", 6, source="b")
+    whole = evidence_of(one, 1, 0)._replace(ladder=(Span(0, 10), Span(5, 10)))
+    item = evidence_of(other, 1, 1)._replace(ladder=(Span(0, 11), Span(6, 11)))
+
+    result = packed(whole, item)
+
+    assert result.rendered.text.count("Same.") == 1
+    assert [one.spans for one in result.passages] == [(Span(0, 10),), (Span(6, 11),)]
+
+
+def test_an_alias_of_what_is_dropped_itself_leads_on_to_what_is_kept() -> None:
+    larger = parent_of("Own. Same.\n", 5)
+    other, third = parent_of("Same.", source="b"), parent_of("Same.", source="c")
+    last = evidence_of(larger, 0, 2)._replace(chunk_span=Span(0, 11), ladder=(Span(0, 11),))
+
+    result = packed(evidence_of(other, 0, 0), evidence_of(third, 0, 1), last)
+
+    assert result.rendered.text.count("Same.") == 1
+    assert {(one.parent.version, one.kept, one.kept_span) for one in result.aliases} == {
+        (parent.version, larger.version, Span(5, 10)) for parent in (other, third)
+    }
