@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from assembler.errors import InvalidRequest
 from assembler.model import Chunk, Section, VersionKey
-from assembler.pinned import Pinned
+from assembler.pack import Pinned
 from assembler.rank import Candidate, version_key
 from assembler.report import Disposition
 from assembler.request import ChunkKey, Selector, SourceRange

@@ -76,6 +76,12 @@ def pin_range(
             break
         reached = max(reached, part.end)
         pinned.append(Pinned(_parent(section, scope, target), part))
+    if not pinned:
+        raise InvalidRequest(
+            field,
+            f"source {row.source_id!r} in version {row.version!r} is not in what the target's "
+            "scope reads; see its version_policy, filter and source_ids",
+        )
     if reached < span.end:
         raise InvalidRequest(
             field, f"text from {reached} on is not readable in the scope; pin a smaller range"

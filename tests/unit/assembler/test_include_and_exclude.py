@@ -115,3 +115,10 @@ async def test_what_stands_there_is_not_below_the_score(small: SmallIndex) -> No
     assert keys
     assert {fates[key] for key in keys} <= {Disposition.PACKED, Disposition.MERGED}
     assert {fates[key] for key in fates.keys() - keys} == {Disposition.BELOW_SCORE}
+
+
+async def test_a_pin_outside_the_scope_says_which_part_of_it_to_look_at(small: SmallIndex) -> None:
+    narrow = Scope(source_ids=("expenses.md",))
+
+    with pytest.raises(InvalidRequest, match="see its version_policy, filter and source_ids"):
+        await small.ask(must_include=(SourceRange(0, "travel.md"),), scope=narrow)

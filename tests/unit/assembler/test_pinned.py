@@ -60,8 +60,13 @@ def test_a_pinned_range_needs_readable_text_without_a_hole() -> None:
     later = replace(text, span=Span(6, 18))
 
     assert pin_range([text], row(12), Span(2, 9), SCOPE, 0, "f")[0].span == Span(2, 9)
-    for sections in ([], [outside], [later]):
-        with pytest.raises(InvalidRequest, match="not readable"):
+    for sections, problem in (
+        ([], "not in what the target's scope reads"),
+        ([outside], "not in what the target's scope reads"),
+        ([later], "not in what the target's scope reads"),
+        ([replace(text, span=Span(0, 6), text="Alpha.")], "from 6 on is not readable"),
+    ):
+        with pytest.raises(InvalidRequest, match=problem):
             pin_range(sections, row(18), Span(0, 9), SCOPE, 0, "f")
 
 
