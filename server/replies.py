@@ -7,6 +7,7 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from contextassembler.v1 import context_assembler_service_pb2 as service_pb
@@ -32,6 +33,7 @@ from assembler.span import Span
 from server.convert_metadata import to_metadata
 
 
+@cache
 def number_of(value: enum.Enum, descriptor: EnumDescriptor) -> Any:
     """
     Return the proto's number of a domain value, by name; stubs have a type of their own for each.
