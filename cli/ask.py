@@ -15,6 +15,7 @@ from google.protobuf.json_format import MessageToJson
 from rich.console import Console
 
 from cli.options import (
+    MOST_INT,
     Address,
     Authority,
     Certificate,
@@ -30,7 +31,7 @@ from cli.show import show_context
 def ask(
     question: Annotated[list[str], typer.Argument(help="The question; several are fused.")],
     index: Annotated[list[str], typer.Option(help="The index to look in; repeatable.")],
-    budget: Annotated[int, typer.Option(min=1, help="Most tokens of the context.")],
+    budget: Annotated[int, typer.Option(min=1, max=MOST_INT, help="Most tokens of the context.")],
     tokenizer: Annotated[str, typer.Option(help="The generator's tokenizer.")] = "o200k_base",
     expansion: Annotated[str, typer.Option(help="auto, chunk, window or section.")] = "auto",
     order: Annotated[str, typer.Option(help="relevance, document or edges.")] = "relevance",

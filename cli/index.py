@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -30,7 +31,7 @@ from adapters.model_files import DESCRIPTION
 from assembler.errors import InvalidRequest
 from assembler.model import FieldType
 from cli.chat import chat_of
-from cli.options import AsJson, TenantName, show_json
+from cli.options import MOST_INT, AsJson, TenantName, show_json
 from cli.strategies import settings_of
 from indexer.build_report import BuildReport
 from indexer.index import run_index
@@ -43,8 +44,17 @@ from server.settings import Settings
 SHOWN_WARNINGS = 5
 
 
+class Readers(enum.Enum):
+    """
+    Whether sources without readers are hidden from everybody.
+    """
+
+    REQUIRED = "required"
+    OPTIONAL = "optional"
+
+
 def read_request(
-    name: Annotated[str, typer.Option("--index", help="Name, [a-z0-9-]{1,40}.")],
+    name: Annotated[str, typer.Option("--index", help=r"Name, \[a-z0-9-]{1,40}.")],
     paths: Annotated[
         list[Path] | None, typer.Argument(help="Files and folders: the full desired state.")
     ] = None,
@@ -73,10 +83,13 @@ def read_request(
     ] = False,
     remove: Annotated[list[str] | None, typer.Option(help="Source to end; repeatable.")] = None,
     keep_versions: Annotated[
-        int, typer.Option(min=0, help="Earlier versions that stay readable.")
+        int, typer.Option(min=0, max=MOST_INT, help="Earlier versions that stay readable.")
     ] = 0,
     readers: Annotated[
-        str | None, typer.Option(help="required or optional. Default: required once one is named.")
+        Readers | None,
+        typer.Option(
+            help="Whether a source without readers is hidden. Default: required once one is named."
+        ),
     ] = None,
     profile: Annotated[
         str | None,
@@ -117,7 +130,7 @@ def read_request(
         upsert=upsert,
         remove=tuple(remove or ()),
         keep_versions=keep_versions,
-        readers_required=None if readers is None else readers == "required",
+        readers_required=None if readers is None else readers is Readers.REQUIRED,
         profile=profile,
         strategy=strategy,
         strategy_settings=settings_of(setting),
