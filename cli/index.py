@@ -42,6 +42,7 @@ from server.profiles import read_profiles
 from server.settings import Settings
 
 SHOWN_WARNINGS = 5
+SHOWN_HIDDEN = 3
 
 
 class Readers(enum.Enum):
@@ -66,8 +67,8 @@ def read_request(
     sources: Annotated[
         Path | None,
         typer.Option(
-            help="JSON lines: path, and source_id, version, active, title, uri, media_type, "
-            "language, readers, metadata."
+            help="JSON lines: path (below the folder that is given, or absolute), and source_id, "
+            "version, active, title, uri, media_type, language, readers, metadata."
         ),
     ] = None,
     source_set: Annotated[str, typer.Option(help="The set whose state this is.")] = DEFAULT_SET,
@@ -242,6 +243,13 @@ def show_summary(console: Console, summary: Summary) -> None:
     """
     for one in summary.unreadable:
         console.print(f"[yellow]not read[/] {escape(str(one))}", markup=True, highlight=False)
+    if summary.hidden:
+        names = ", ".join(summary.hidden[:SHOWN_HIDDEN])
+        more = ", …" if len(summary.hidden) > SHOWN_HIDDEN else ""
+        console.print(
+            f"{len(summary.hidden)} hidden files and folders passed over: {escape(names)}{more}",
+            highlight=False,
+        )
     for warning in summary.warnings[:SHOWN_WARNINGS]:
         console.print(f"[yellow]warning[/] {escape(warning)}", highlight=False)
     if len(summary.warnings) > SHOWN_WARNINGS:
@@ -276,5 +284,7 @@ def _schema(fields: list[str] | None) -> dict[str, FieldType] | None:
         known = {one.value: one for one in FieldType}
         if not name or kind not in known:
             raise InvalidRequest("field", f"{text!r} is not name:type; types: {', '.join(known)}")
+        if name in schema:
+            raise InvalidRequest("field", f"{name} is given twice")
         schema[name] = known[kind]
     return schema

@@ -51,6 +51,10 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         (("ask", "x", NOT_UTF8, "--index", "a", "--budget", "5"), ("question", "not UTF-8")),
         (("ask", "x", "--index", "a", "--budget", "9" * 20), ("--budget", "2147483647")),
         (
+            ("ask", "x", "--index", "a", "--budget", "5", "--versions", "pinned"),
+            ("--versions", "'pinned' is not one of active, all"),
+        ),
+        (
             ("ask", "x", "--index", "a", "--budget", "5", "--api-key", "ümlaut"),
             ("--api-key", "printable ASCII"),
         ),
@@ -64,6 +68,25 @@ def test_a_word_that_cannot_be_is_refused_by_name(
 
     assert code == 2
     assert all(part in shown for part in parts), shown
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--language", "klingonish"), "language: 'klingonish' is not a BCP 47 tag"),
+        (("--tenant", "x" * 1025), "tenant: has 1025 characters"),
+        (("--version", ""), "version: is empty"),
+        (("--field", "n:int64", "--field", "n:bool"), "field: n is given twice"),
+    ],
+)
+def test_a_run_that_cannot_be_writes_nothing(
+    run: Run, tmp_path: Path, words: tuple[str, ...], problem: str
+) -> None:
+    code, shown = run("index", str(tmp_path), "--index", "a", *words)
+
+    assert code == 1
+    assert problem in shown
+    assert not (tmp_path / "data").exists()
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-1"])
@@ -124,6 +147,24 @@ def test_a_setting_that_cannot_be_is_one_line(
     assert shown.startswith(f"error: CONTEXT_ASSEMBLER_{name}: ")
     assert problem in shown
     assert shown.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", [".", "missing"])
+def test_a_service_does_not_start_without_a_tokenizer(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    monkeypatch.setenv("CONTEXT_ASSEMBLER_TOKENIZER_DIR", str(tmp_path / name))
+
+    code, shown = run("serve")
+
+    assert code == 1
+    assert f"error: tokenizer_dir: {tmp_path / name} is missing or holds no tokenizer" in shown
+    assert "`context-assembler tokenizers`" in shown
+
+
+def test_help_shows_brackets_and_every_choice(run: Run) -> None:
+    assert "Name, [a-z0-9-]{1,40}." in run("index", "--help")[1]
+    assert "hybrid, dense, sparse or coarse_to_fine" in run("ask", "--help")[1]
 
 
 def test_further_models_are_a_json_list(monkeypatch: pytest.MonkeyPatch) -> None:
