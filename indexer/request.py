@@ -63,9 +63,10 @@ class IndexRequest:
             InvalidRequest: Names the field.
         """
         _check_length("tenant", self.tenant)
+        for name in self.schema or ():
+            _check_length("schema", name)
         named = [("version", self.version), ("language", self.language)]
         named += [("source_set", self.source_set), *(("remove", one) for one in self.remove)]
-        named += [("schema", one) for one in self.schema or ()]
         for name, value in named:
             if value is not None:
                 _check_length(name, value)
