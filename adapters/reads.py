@@ -57,8 +57,8 @@ class PointReads(abc.ABC):
 
     Attributes:
         denied: How many returned points were dropped, by reason: `damaged` (the payload does not
-            hold what was written), `scope` (out of the scope, by more than the caller's own filter),
-            `key` (not what was asked for).
+            hold what was written), `scope` (out of the scope, by more than the caller's own
+            filter), `key` (not what was asked for).
         denied_in: The same by index and reason.
     """
 
