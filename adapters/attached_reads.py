@@ -22,6 +22,7 @@ from adapters.qdrant_filter import qdrant_filter
 from adapters.qdrant_link import QdrantLink
 from adapters.qdrant_points import PAGE, scroll_points
 from adapters.qdrant_search import SearchSettings, query_batch
+from adapters.scope_gate import ScopeGate
 from adapters.searches import PointQuery
 from assembler.errors import IndexUnavailable, IndexUnusable
 from assembler.filters import AnyString, Condition, Filter
@@ -158,17 +159,18 @@ class AttachedReads:
         """
         Return the points that fit the mapping and lie in the scope.
         """
-        gate, kept, refused = self._scope.gate(), list[AttachedPoint](), Counter[str]()
+        gate, kept, refused = ScopeGate(self._scope), list[AttachedPoint](), Counter[str]()
         for key, payload in found.items():
             try:
                 point = read_point(self.mapping, key, payload)
             except PayloadDamaged:
                 refused["damaged"] += 1
                 continue
-            if gate.admits(point.provenance(point.content)):
+            provenance = point.provenance(point.content)
+            if gate.admits(provenance):
                 kept.append(point)
             else:
-                refused["scope"] += 1
+                refused["scope"] += gate.is_denied(provenance)
         self._deny(refused)
         return kept
 

@@ -7,6 +7,7 @@ Stored texts are encoded in the language of their source, queries once per langu
 from __future__ import annotations
 
 import functools
+import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -72,6 +73,8 @@ UNSPACED_PLAIN = "none-unspaced"
 LANGUAGES = frozenset({*_BY_CODE.values(), PLAIN, UNSPACED_PLAIN})
 """Every name that `bm25_language` returns."""
 
+_TAG = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
+
 
 @dataclass(frozen=True, slots=True)
 class SparseWeights:
@@ -88,6 +91,14 @@ class SparseWeights:
         Return whether no term is left.
         """
         return not self.indices
+
+
+def is_language(text: str) -> bool:
+    """
+    Return whether a text has the form of a BCP 47 tag, or is an English name of a language that the
+    encoder knows.
+    """
+    return _TAG.fullmatch(text) is not None or text.lower() in LANGUAGES
 
 
 def bm25_language(language: str) -> str:

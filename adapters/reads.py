@@ -23,6 +23,7 @@ from adapters.payload_keys import (
     START,
 )
 from adapters.payload_values import Payload, PayloadDamaged, checked_text
+from adapters.scope_gate import ScopeGate
 from adapters.searches import (
     PointQuery,
     ScoredPayload,
@@ -56,7 +57,8 @@ class PointReads(abc.ABC):
 
     Attributes:
         denied: How many returned points were dropped, by reason: `damaged` (the payload does not
-            hold what was written), `scope` (out of the scope), `key` (not what was asked for).
+            hold what was written), `scope` (out of the scope, by more than the caller's own
+            filter), `key` (not what was asked for).
         denied_in: The same by index and reason.
     """
 
@@ -213,7 +215,7 @@ class PointReads(abc.ABC):
         """
         Return what holds and is admitted, by key; of equal keys the one written last.
         """
-        gate, revision = scope.gate(), scope.version.revision
+        gate, revision = ScopeGate(scope), scope.version.revision
         newest: dict[str, tuple[Provenance, Item]] = {}
         for payload in payloads:
             try:
@@ -224,7 +226,7 @@ class PointReads(abc.ABC):
                 self._deny(scope, {"damaged": 1})
                 continue
             if not gate.admits(provenance):
-                self._deny(scope, {"scope": 1})
+                self._deny(scope, {"scope": int(gate.is_denied(provenance))})
             elif key not in newest or newest[key][0].from_rev < provenance.from_rev:
                 newest[key] = (provenance, item)
         return {key: item for key, (_, item) in newest.items()}

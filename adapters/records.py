@@ -4,6 +4,7 @@ What a tenant's part of an index is made of: its points, and what the ledger kno
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from assembler.errors import InvalidRequest
@@ -123,8 +124,10 @@ class Retention:
     def __post_init__(self) -> None:
         if self.revisions < 1:
             raise InvalidRequest("retained_revisions", f"is {self.revisions}, the head is one")
-        if self.retired_seconds < 0:
-            raise InvalidRequest("retired_seconds", "is below 0")
+        if not (math.isfinite(self.retired_seconds) and self.retired_seconds >= 0):
+            raise InvalidRequest(
+                "retired_seconds", f"is {self.retired_seconds}; give seconds, 0 or more"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,12 @@ from adapters.bm25 import SparseWeights
 from adapters.payload import decode_chunk, decode_provenance
 from adapters.payload_keys import CHUNK_HIT_KEYS, KEY, KIND, PROVENANCE_KEYS, SECTION_KEY
 from adapters.payload_values import Payload, PayloadDamaged, checked_text
+from adapters.scope_gate import ScopeGate
 from adapters.ties import GROWTH, MAX_FETCH, OVER_FETCH, Scored, best, is_decided, rounded
 from assembler.filters import AnyString, Condition, Filter
 from assembler.model import Chunk, PointKind
 from assembler.ports import DenseSearch, SparseSearch, Vector
-from assembler.scope import ReadScope, RecordGate
+from assembler.scope import ReadScope
 
 DENSE = {PointKind.CHUNK: "dense", PointKind.SECTION: "section_dense"}
 SPARSE = {PointKind.CHUNK: "bm25", PointKind.SECTION: "section_bm25"}
@@ -152,7 +153,7 @@ async def run_searches(
         denied: Counts what did not hold, by reason.
     """
     results: dict[int, list[Found]] = {}
-    gate, revision = scope.gate(), scope.version.revision
+    gate, revision = ScopeGate(scope), scope.version.revision
     reach = {position: query.limit + OVER_FETCH for position, query in queries.items()}
     while reach:
         batch = [replace(queries[position], limit=asked) for position, asked in reach.items()]
@@ -178,7 +179,7 @@ async def run_searches(
 
 
 def _admitted(
-    point: ScoredPayload, query: PointQuery, gate: RecordGate, revision: int, refused: Counter[str]
+    point: ScoredPayload, query: PointQuery, gate: ScopeGate, revision: int, refused: Counter[str]
 ) -> Found | None:
     kind = query.kind
     try:
@@ -189,7 +190,7 @@ def _admitted(
         refused["damaged"] += 1
         return None
     if not gate.admits(provenance):
-        refused["scope"] += 1
+        refused["scope"] += gate.is_denied(provenance)
         return None
     if query.within is not None and (chunk.section_key if chunk else key) not in query.within:
         refused["key"] += 1

@@ -15,6 +15,7 @@ from google.protobuf.json_format import MessageToJson
 from rich.console import Console
 
 from cli.options import (
+    MOST_INT,
     Address,
     Authority,
     Certificate,
@@ -26,17 +27,20 @@ from cli.options import (
 )
 from cli.show import show_context
 
+VERSIONS = [one for one in pb.VersionPolicy.items() if one[1] != pb.VERSION_POLICY_PINNED]
+"""Pins need a version for every source, which this command has no option for."""
+
 
 def ask(
     question: Annotated[list[str], typer.Argument(help="The question; several are fused.")],
     index: Annotated[list[str], typer.Option(help="The index to look in; repeatable.")],
-    budget: Annotated[int, typer.Option(min=1, help="Most tokens of the context.")],
+    budget: Annotated[int, typer.Option(min=1, max=MOST_INT, help="Most tokens of the context.")],
     tokenizer: Annotated[str, typer.Option(help="The generator's tokenizer.")] = "o200k_base",
     expansion: Annotated[str, typer.Option(help="auto, chunk, window or section.")] = "auto",
     order: Annotated[str, typer.Option(help="relevance, document or edges.")] = "relevance",
     format: Annotated[str, typer.Option(help="markdown, xml or plain.")] = "markdown",  # noqa: A002
     fill: Annotated[str, typer.Option(help="auto or full.")] = "auto",
-    mode: Annotated[str, typer.Option(help="hybrid, dense or sparse.")] = "hybrid",
+    mode: Annotated[str, typer.Option(help="hybrid, dense, sparse or coarse_to_fine.")] = "hybrid",
     versions: Annotated[str, typer.Option(help="active or all.")] = "active",
     tenant: TenantName = "",
     principal: Annotated[list[str] | None, typer.Option(help="Who asks; repeatable.")] = None,
@@ -58,7 +62,7 @@ def ask(
     scope = pb.Scope(
         tenant=tenant,
         principals=principals_of(principal),
-        version_policy=chosen(versions, "--versions", pb.VersionPolicy.items()),
+        version_policy=chosen(versions, "--versions", VERSIONS),
     )
     request = service_pb.AssembleContextRequest(
         queries=[service_pb.Query(text=text) for text in question],

@@ -29,6 +29,7 @@ from adapters.tokenizer_files import install_tokenizers
 from assembler.errors import InvalidRequest
 from cli.chat import chat_of
 from cli.comparing import Asked, Bench, Reads
+from cli.options import MOST_INT
 from cli.ways import DEFAULT, Way, numbers_of, ways_of
 from evaluation.comparison import Compared, Comparison
 from evaluation.comparison_report import COSTS, as_csv, as_html, as_json, shown
@@ -82,13 +83,17 @@ def compare(
     ] = None,
     sizes: Annotated[str, typer.Option(help="Tokens with commas: each way with each.")] = "",
     overlaps: Annotated[str, typer.Option(help="Tokens with commas: each way with each.")] = "",
-    top: Annotated[int, typer.Option(min=1, help="Chunks that a question retrieves.")] = 5,
+    top: Annotated[
+        int, typer.Option(min=1, max=MOST_INT, help="Chunks that a question retrieves.")
+    ] = 5,
     budgets: Annotated[
         str,
         typer.Option(help="Tokens with commas: recall of whole contexts too, from an index each."),
     ] = "",
     tokenizer: Annotated[str, typer.Option(help="Counts the budgets.")] = "o200k_base",
-    limit: Annotated[int | None, typer.Option(min=1, help="The first so many questions.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, max=MOST_INT, help="The first so many questions.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder of the reports.")] = Path("comparison"),
     work: Annotated[
         Path | None,

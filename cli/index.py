@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -30,7 +31,7 @@ from adapters.model_files import DESCRIPTION
 from assembler.errors import InvalidRequest
 from assembler.model import FieldType
 from cli.chat import chat_of
-from cli.options import AsJson, TenantName, show_json
+from cli.options import MOST_INT, AsJson, TenantName, show_json
 from cli.strategies import settings_of
 from indexer.build_report import BuildReport
 from indexer.index import run_index
@@ -41,10 +42,20 @@ from server.profiles import read_profiles
 from server.settings import Settings
 
 SHOWN_WARNINGS = 5
+SHOWN_HIDDEN = 3
+
+
+class Readers(enum.Enum):
+    """
+    Whether sources without readers are hidden from everybody.
+    """
+
+    REQUIRED = "required"
+    OPTIONAL = "optional"
 
 
 def read_request(
-    name: Annotated[str, typer.Option("--index", help="Name, [a-z0-9-]{1,40}.")],
+    name: Annotated[str, typer.Option("--index", help=r"Name, \[a-z0-9-]{1,40}.")],
     paths: Annotated[
         list[Path] | None, typer.Argument(help="Files and folders: the full desired state.")
     ] = None,
@@ -56,8 +67,8 @@ def read_request(
     sources: Annotated[
         Path | None,
         typer.Option(
-            help="JSON lines: path, and source_id, version, active, title, uri, media_type, "
-            "language, readers, metadata."
+            help="JSON lines: path (below the folder that is given, or absolute), and source_id, "
+            "version, active, title, uri, media_type, language, readers, metadata."
         ),
     ] = None,
     source_set: Annotated[str, typer.Option(help="The set whose state this is.")] = DEFAULT_SET,
@@ -73,10 +84,13 @@ def read_request(
     ] = False,
     remove: Annotated[list[str] | None, typer.Option(help="Source to end; repeatable.")] = None,
     keep_versions: Annotated[
-        int, typer.Option(min=0, help="Earlier versions that stay readable.")
+        int, typer.Option(min=0, max=MOST_INT, help="Earlier versions that stay readable.")
     ] = 0,
     readers: Annotated[
-        str | None, typer.Option(help="required or optional. Default: required once one is named.")
+        Readers | None,
+        typer.Option(
+            help="Whether a source without readers is hidden. Default: required once one is named."
+        ),
     ] = None,
     profile: Annotated[
         str | None,
@@ -117,7 +131,7 @@ def read_request(
         upsert=upsert,
         remove=tuple(remove or ()),
         keep_versions=keep_versions,
-        readers_required=None if readers is None else readers == "required",
+        readers_required=None if readers is None else readers is Readers.REQUIRED,
         profile=profile,
         strategy=strategy,
         strategy_settings=settings_of(setting),
@@ -229,6 +243,13 @@ def show_summary(console: Console, summary: Summary) -> None:
     """
     for one in summary.unreadable:
         console.print(f"[yellow]not read[/] {escape(str(one))}", markup=True, highlight=False)
+    if summary.hidden:
+        names = ", ".join(summary.hidden[:SHOWN_HIDDEN])
+        more = ", …" if len(summary.hidden) > SHOWN_HIDDEN else ""
+        console.print(
+            f"{len(summary.hidden)} hidden files and folders passed over: {escape(names)}{more}",
+            highlight=False,
+        )
     for warning in summary.warnings[:SHOWN_WARNINGS]:
         console.print(f"[yellow]warning[/] {escape(warning)}", highlight=False)
     if len(summary.warnings) > SHOWN_WARNINGS:
@@ -263,5 +284,7 @@ def _schema(fields: list[str] | None) -> dict[str, FieldType] | None:
         known = {one.value: one for one in FieldType}
         if not name or kind not in known:
             raise InvalidRequest("field", f"{text!r} is not name:type; types: {', '.join(known)}")
+        if name in schema:
+            raise InvalidRequest("field", f"{name} is given twice")
         schema[name] = known[kind]
     return schema

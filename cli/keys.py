@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from pydantic import ValidationError
 
 from assembler.errors import InvalidRequest
 from server.callers import EVERY_TENANT, CallerEntry, CallersFile, key_sha256, parse_callers
@@ -61,8 +62,12 @@ def new(
     Make a key: its first line is the key, which is shown this once and kept nowhere.
     """
     key = KEY_PREFIX + secrets.token_urlsafe(KEY_BYTES)
+    entry = _entry(name, key, tenant, may_set_principals=may_set_principals)
+    if file is not None:
+        _add(entry, file)  # a key that could not be stored is never shown
     typer.echo(key)
-    _give(_entry(name, key, tenant, may_set_principals=may_set_principals), file)
+    if file is None:
+        _show(entry)
 
 
 @app.command("hash")
@@ -82,7 +87,11 @@ def hash_key(
             f"needs at least {LEAST_KEY_CHARS} ASCII characters without spaces: a hash hides only "
             "what cannot be guessed; make one with `context-assembler keys new`",
         )
-    _give(_entry(name, key, tenant, may_set_principals=may_set_principals), file)
+    entry = _entry(name, key, tenant, may_set_principals=may_set_principals)
+    if file is None:
+        _show(entry)
+    else:
+        _add(entry, file)
 
 
 def _entry(
@@ -90,18 +99,23 @@ def _entry(
 ) -> CallerEntry:
     if not tenants:
         raise InvalidRequest("tenant", "is missing; name what the key may read, '' or '*' included")
-    return CallerEntry(
-        name=name,
-        key_sha256=key_sha256(key),
-        tenants=tenants,
-        may_set_principals=may_set_principals,
-    )
+    try:
+        return CallerEntry(
+            name=name,
+            key_sha256=key_sha256(key),
+            tenants=tenants,
+            may_set_principals=may_set_principals,
+        )
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        raise InvalidRequest(str(first["loc"][0]), first["msg"]) from None
 
 
-def _give(entry: CallerEntry, path: Path | None) -> None:
-    if path is None:
-        typer.echo(json_format.dumps(_plain(entry), indent=2, ensure_ascii=False))
-        return
+def _show(entry: CallerEntry) -> None:
+    typer.echo(json_format.dumps(_plain(entry), indent=2, ensure_ascii=False))
+
+
+def _add(entry: CallerEntry, path: Path) -> None:
     found = (
         parse_callers_file(path, path.read_bytes()) if path.exists() else CallersFile(callers=[])
     )

@@ -26,6 +26,8 @@ from cli.options import (
     client_of,
     principals_of,
 )
+from indexer.read_source import decoded
+from indexer.walk import shown
 from server.settings import Settings
 
 
@@ -74,7 +76,9 @@ def tokenizers() -> None:
 
 
 def count(
-    files: Annotated[list[Path], typer.Argument(help="UTF-8 text files; - for standard input.")],
+    files: Annotated[
+        list[Path], typer.Argument(help="Text files, UTF-8 or UTF-16; - for standard input.")
+    ],
     tokenizer: Annotated[str, typer.Option(help="Who counts.")] = "o200k_base",
 ) -> None:
     """
@@ -83,10 +87,9 @@ def count(
     counter = counters().get(tokenizer)
     total = 0
     for path in files:
-        is_input = str(path) == "-"
-        text = sys.stdin.read() if is_input else path.read_bytes().decode("utf-8")
-        tokens = counter.count(text)
+        content = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+        tokens = counter.count(decoded(content, shown(path)))
         total += tokens
-        typer.echo(f"{tokens:>10}  {path}")
+        typer.echo(f"{tokens:>10}  {shown(path)}")
     if len(files) > 1:
         typer.echo(f"{total:>10}  total")

@@ -11,6 +11,7 @@ import typer
 from contextassembler.client import ContextAssemblerCallError
 from pydantic import ValidationError
 from rich.console import Console
+from typer.main import get_command
 
 from adapters.attachment import AttachedInvalid
 from adapters.chat import ChatUnavailable
@@ -31,7 +32,9 @@ from cli import (
     tune,
     windows,
 )
+from cli.texts import check_texts
 from evaluation.question_set import QuestionSetInvalid
+from indexer.read_source import Unreadable
 from server.callers import CallersInvalid
 from server.lifecycle import serve as run_server
 from server.profiles import ProfilesInvalid
@@ -50,6 +53,7 @@ FAILURES = (
     QuestionSetInvalid,
     TlsInvalid,
     TracesUnavailable,
+    Unreadable,
 )
 
 app = typer.Typer(
@@ -103,7 +107,9 @@ def main() -> None:
     Run the command line; errors that a person can act on are one line and exit code 1.
     """
     try:
-        app()
+        command = get_command(app)
+        check_texts(command)
+        command()
     except ValidationError as error:
         for problem in error.errors():
             name = "_".join(str(part) for part in problem["loc"]).upper() or "SETTINGS"

@@ -13,6 +13,9 @@ import typer
 from contextassembler.client import ContextAssemblerClient
 from contextassembler.v1 import context_pb2 as pb
 
+MOST_INT = 2**31 - 1
+"""The largest number of an option: what a field of a message holds."""
+
 Address = Annotated[str, typer.Option(help="Address of the running service.")]
 IndexName = Annotated[str, typer.Option("--index", help="Name of the index.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -60,6 +63,10 @@ def client_of(
     """
     if (certificate is None) != (key is None) or (certificate and not authority):
         raise typer.BadParameter("--tls-certificate, --tls-key and --tls-ca go together")
+    if api_key is not None and not (api_key.isascii() and api_key.isprintable()):
+        raise typer.BadParameter(
+            "has letters that no key has; keys are printable ASCII", param_hint="--api-key"
+        )
     credentials = None
     if authority is not None:
         credentials = grpc.ssl_channel_credentials(

@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from cli.chat import chat_of
 from cli.index import embedder_of, facts_of, index_paths, progress_bars, show_summary, with_request
-from cli.options import AsJson, IndexName, TenantName, show_json
+from cli.options import MOST_INT, AsJson, IndexName, TenantName, show_json
 from indexer.estimate import IndexPlan, plan_index
 from indexer.request import IndexRequest
 from indexer.verify import SAMPLES, Verified, verify_index
@@ -76,7 +76,10 @@ def verify(
     index: IndexName,
     of_build: Annotated[bool, typer.Option("--build", help="The build that waits.")] = False,  # noqa: FBT002
     samples: Annotated[
-        int, typer.Option(min=0, help="Chunks to search for by their own text and vector.")
+        int,
+        typer.Option(
+            min=0, max=MOST_INT, help="Chunks to search for by their own text and vector."
+        ),
     ] = SAMPLES,
     tenant: TenantName = "",
     as_json: AsJson = False,  # noqa: FBT002

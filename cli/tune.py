@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from assembler.errors import InvalidRequest, ProfileUnknown
 from assembler.profile import Profile
 from assembler.request import Target
 from assembler.scope import Scope, VersionPolicy
-from cli.options import TenantName
+from cli.options import MOST_INT, TenantName
 from evaluation.bootstrap import Estimate
 from evaluation.team_questions import StoredTexts, read_team_questions
 from evaluation.trials import Trials
@@ -87,7 +88,9 @@ def tune(
     ] = None,
     budgets: Annotated[str, typer.Option(help="Tokens with commas.")] = "512,1024,4096",
     tokenizer: Annotated[str, typer.Option(help="The generator's tokenizer.")] = "o200k_base",
-    limit: Annotated[int | None, typer.Option(min=1, help="The first so many questions.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, max=MOST_INT, help="The first so many questions.")
+    ] = None,
     write: Annotated[
         Path | None, typer.Option(help="File of profiles that a better one is added to.")
     ] = None,
@@ -221,6 +224,10 @@ def _profile(settings: Settings, name: str) -> Profile:
 
 def _numbers(field: str, text: str, kind: Callable[[str], N]) -> tuple[N, ...]:
     try:
-        return tuple(dict.fromkeys(kind(one) for one in text.split(",")))
-    except ValueError:
-        raise InvalidRequest(field, f"must be numbers with commas, got {text!r}") from None
+        found = tuple(dict.fromkeys(kind(one) for one in text.split(",")))
+        is_finite = all(map(math.isfinite, found))
+    except (ValueError, OverflowError):
+        is_finite = False
+    if not is_finite:
+        raise InvalidRequest(field, f"must be numbers with commas, got {text!r}")
+    return found

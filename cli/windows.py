@@ -11,15 +11,21 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from cli.options import MOST_INT
 from indexer.windows import Windows
+
+MOST_TOKENS = 2**63 - 1
 
 
 def windows(
-    tokens: Annotated[int, typer.Option(help="Tokens of the text.")],
-    size: Annotated[int, typer.Option(help="Tokens of a window.")],
-    overlap: Annotated[int, typer.Option(help="Tokens shared with the window before.")] = 0,
+    tokens: Annotated[int, typer.Option(max=MOST_TOKENS, help="Tokens of the text.")],
+    size: Annotated[int, typer.Option(max=MOST_TOKENS, help="Tokens of a window.")],
+    overlap: Annotated[
+        int, typer.Option(max=MOST_TOKENS, help="Tokens shared with the window before.")
+    ] = 0,
     dimension: Annotated[
-        int | None, typer.Option(help="Of the embedding model: adds the bytes of the vectors.")
+        int | None,
+        typer.Option(max=MOST_INT, help="Of the embedding model: adds the bytes of the vectors."),
     ] = None,
     as_json: Annotated[  # noqa: FBT002 - a flag of the command line
         bool, typer.Option("--json", help="One JSON object instead of a table.")

@@ -49,6 +49,7 @@ def read_all(
         sources_file=request.sources_file,
         version=request.version,
         language=request.language,
+        hidden=summary.hidden,
     )
     summary.unreadable += skipped
     reads: list[ReadSource] = []

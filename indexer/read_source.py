@@ -131,7 +131,7 @@ def _converted(content: bytes, media_type: str, name: str) -> Converted:
         if not content:
             raise Unreadable(name, "is empty")
         return from_bytes(content)
-    text = _decoded(content, name).replace("\r\n", "\n").replace("\r", "\n")
+    text = decoded(content, name).replace("\r\n", "\n").replace("\r", "\n")
     from_text = TEXT.get(media_type)
     return Converted(text) if from_text is None else _encodable(from_text(text))
 
@@ -143,7 +143,13 @@ def _encodable(found: Converted) -> Converted:
     return replace(found, text=_SURROGATE.sub("\ufffd", found.text))
 
 
-def _decoded(content: bytes, name: str) -> str:
+def decoded(content: bytes, name: str) -> str:
+    """
+    Return the text of a file that is UTF-8, or UTF-16 with a byte order mark, without that mark.
+
+    Raises:
+        Unreadable: It is another encoding, or no text.
+    """
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         encoding = "utf-16"
     else:

@@ -9,9 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from adapters.bm25 import is_language
+from assembler.errors import InvalidRequest
 from assembler.model import FieldType
 from indexer.build_report import BuildReport
 from indexer.read_source import MOST_BYTES, Unreadable
+from indexer.sources import MOST_NAME_CHARS, NO_LANGUAGE
 
 DEFAULT_SET = "default"
 
@@ -52,6 +55,26 @@ class IndexRequest:
     strategy: str | None = None
     strategy_settings: Mapping[str, str | int | float | bool] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """
+        Refuse names that no request could give, and a language that is none.
+
+        Raises:
+            InvalidRequest: Names the field.
+        """
+        _check_length("tenant", self.tenant)
+        for name in self.schema or ():
+            _check_length("schema", name)
+        named = [("version", self.version), ("language", self.language)]
+        named += [("source_set", self.source_set), *(("remove", one) for one in self.remove)]
+        for name, value in named:
+            if value is not None:
+                _check_length(name, value)
+                if not value:
+                    raise InvalidRequest(name, "is empty; leave it out or give a text")
+        if self.language is not None and not is_language(self.language):
+            raise InvalidRequest("language", f"{self.language!r} {NO_LANGUAGE}")
+
 
 @dataclass(slots=True)
 class Summary:
@@ -67,6 +90,7 @@ class Summary:
         reused: Chunks whose vector was there already.
         reasons: Why documents were cut as they were, where the strategy depends on them.
         report: What the chunks that were written are like.
+        hidden: Hidden files and folders below those of the run, which were passed over.
         counts: What a model that writes did, and what of it was refused.
     """
 
@@ -84,7 +108,15 @@ class Summary:
     reused: int = 0
     seconds: float = 0.0
     unreadable: list[Unreadable] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)
     report: BuildReport = field(default_factory=BuildReport)
+
+
+def _check_length(name: str, value: str) -> None:
+    if len(value) > MOST_NAME_CHARS:
+        raise InvalidRequest(
+            name, f"has {len(value)} characters; at most {MOST_NAME_CHARS} are accepted"
+        )

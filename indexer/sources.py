@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from adapters.bm25 import is_language
 from assembler.errors import InvalidRequest
 from assembler.filters import FieldValue
 from assembler.model import FieldType, MetadataValue
@@ -34,6 +35,7 @@ KEYS = frozenset(
     ]
 )
 MOST_NAME_CHARS = 1024
+NO_LANGUAGE = "is not a BCP 47 tag such as en or pt-BR, nor the English name of a known language"
 PROSE = ("text/x-rst", "text/x-markdown")
 INT64 = range(-(2**63), 2**63)
 
@@ -72,6 +74,7 @@ def find_sources(
     sources_file: Path | None = None,
     version: str | None = None,
     language: str | None = None,
+    hidden: list[str] | None = None,
 ) -> tuple[tuple[SourceFile, ...], tuple[Unreadable, ...]]:
     """
     Return the files of the paths, folders searched through, and what was passed over.
@@ -79,16 +82,23 @@ def find_sources(
     Hidden files and files without a suffix of text are passed over in folders, and so are links to
     folders; a file that is named itself is always taken.
 
+    Args:
+        paths: Files and folders.
+        sources_file: Says more of them, by paths below the folders or by absolute ones.
+        version: The label of every file that has no other.
+        language: Likewise.
+        hidden: Gets the hidden files and folders that were passed over.
+
     Raises:
         InvalidRequest: The sources file or a path is wrong; names file, line and field.
     """
-    told = _told(sources_file) if sources_file else {}
+    told = _told(sources_file, paths) if sources_file else {}
     found: list[SourceFile] = []
     skipped: list[Unreadable] = []
     for root in paths:
         if not root.exists():
             raise InvalidRequest("paths", f"{root} does not exist")
-        for path, name in files_of(root, skipped):
+        for path, name in files_of(root, skipped, hidden):
             if _SURROGATE.search(name):
                 skipped.append(Unreadable(shown(path), "has a name that is not UTF-8"))
                 continue
@@ -97,6 +107,10 @@ def find_sources(
                 skipped.append(Unreadable(str(path), "has no suffix of a text format"))
                 continue
             facts = told.pop(name, {})
+            if len(facts.get("source_id", name)) > MOST_NAME_CHARS:
+                reason = f"has a path of over {MOST_NAME_CHARS} characters; name a source_id for it"
+                skipped.append(Unreadable(str(path), reason))
+                continue
             found.append(
                 SourceFile(
                     path=path,
@@ -133,7 +147,7 @@ def filterable(
     return fields
 
 
-def _told(path: Path) -> dict[str, dict[str, Any]]:
+def _told(path: Path, roots: Sequence[Path]) -> dict[str, dict[str, Any]]:
     told: dict[str, dict[str, Any]] = {}
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
@@ -151,10 +165,30 @@ def _told(path: Path) -> dict[str, dict[str, Any]]:
             raise InvalidRequest("sources", f"{place}: is not a JSON object")
         checked = _checked(facts, place)
         name = PurePosixPath(checked["path"]).as_posix()
+        if PurePosixPath(name).is_absolute():
+            name = _name_below(Path(name), roots, place)
         if name in told:
             raise InvalidRequest("sources", f"{place}: path {name!r} stands there twice")
         told[name] = checked
     return told
+
+
+def _name_below(path: Path, roots: Sequence[Path], place: str) -> str:
+    """
+    Return the name of a file below the folder that holds it, as `files_of` gives it.
+    """
+    wanted = path.parent.resolve() / path.name  # a link to a file keeps its own name
+    for root in roots:
+        if not root.is_dir():
+            if wanted == root.parent.resolve() / root.name:
+                return root.name
+            continue
+        top = root.resolve()
+        if wanted != top and wanted.is_relative_to(top):
+            return wanted.relative_to(top).as_posix()
+    raise InvalidRequest(
+        "sources", f"{place}: path {str(path)!r} lies in none of the given folders"
+    )
 
 
 def _checked(facts: dict[str, Any], place: str) -> dict[str, Any]:
@@ -166,18 +200,25 @@ def _checked(facts: dict[str, Any], place: str) -> dict[str, Any]:
             raise InvalidRequest("sources", f"{place}: {key} has half of a surrogate pair")
     if not isinstance(facts.get("path"), str) or not facts["path"]:
         raise InvalidRequest("sources", f"{place}: path is missing")
-    for key in ("source_id", "version", "title", "uri", "media_type", "language"):
-        value = facts.get(key, "-")
-        if not isinstance(value, str) or (not value and key in ("source_id", "version")):
-            raise InvalidRequest("sources", f"{place}: {key} must be a text that is not empty")
-        if len(value) > MOST_NAME_CHARS:
-            raise InvalidRequest("sources", f"{place}: {key} is longer than {MOST_NAME_CHARS}")
+    _check_texts(facts, place)
     if not isinstance(facts.get("active", True), bool):
         raise InvalidRequest("sources", f"{place}: active must be true or false")
     if "readers" in facts:  # a line that says nothing of readers leaves them as they are stored
         facts["readers"] = _readers(facts["readers"], place)
     facts["metadata"] = _metadata(facts.get("metadata", {}), place)
     return facts
+
+
+def _check_texts(facts: dict[str, Any], place: str) -> None:
+    for key in ("source_id", "version", "title", "uri", "media_type", "language"):
+        value = facts.get(key, "-")
+        if not isinstance(value, str) or (not value and key in ("source_id", "version")):
+            raise InvalidRequest("sources", f"{place}: {key} must be a text that is not empty")
+        if len(value) > MOST_NAME_CHARS:
+            raise InvalidRequest("sources", f"{place}: {key} is longer than {MOST_NAME_CHARS}")
+    language = facts.get("language", "")
+    if language and not is_language(language):
+        raise InvalidRequest("sources", f"{place}: language {language!r} {NO_LANGUAGE}")
 
 
 def _readers(value: Any, place: str) -> tuple[str, ...] | None:

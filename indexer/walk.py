@@ -11,7 +11,9 @@ from pathlib import Path
 from indexer.read_source import Unreadable
 
 
-def files_of(root: Path, skipped: list[Unreadable]) -> Iterator[tuple[Path, str]]:
+def files_of(
+    root: Path, skipped: list[Unreadable], hidden: list[str] | None = None
+) -> Iterator[tuple[Path, str]]:
     """
     Yield the files of a path in order, each with its name below the path; a file is its own.
 
@@ -21,9 +23,11 @@ def files_of(root: Path, skipped: list[Unreadable]) -> Iterator[tuple[Path, str]
     Args:
         root: A file or a folder.
         skipped: Gets what is no file, and folders that cannot be opened, with the reason.
+        hidden: Gets the hidden files and folders below the path.
     """
     is_folder = root.is_dir()
-    for path in sorted(_below(root, skipped)) if is_folder else [root]:
+    passed = [] if hidden is None else hidden
+    for path in sorted(_below(root, skipped, passed)) if is_folder else [root]:
         if path.is_file():
             yield path, path.relative_to(root).as_posix() if is_folder else path.name
         else:
@@ -37,13 +41,14 @@ def shown(path: Path) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def _below(root: Path, skipped: list[Unreadable]) -> Iterator[Path]:
+def _below(root: Path, skipped: list[Unreadable], hidden: list[str]) -> Iterator[Path]:
     def note(error: OSError) -> None:
         reason = f"cannot be opened: {error.strerror}"
         skipped.append(Unreadable(shown(Path(os.fsdecode(error.filename))), reason))
 
     for folder, folders, files in os.walk(root, onerror=note):
         place = Path(folder)
+        hidden += [shown(place / one) for one in sorted(folders + files) if one.startswith(".")]
         folders[:] = [one for one in folders if not one.startswith(".")]
         links = [one for one in folders if (place / one).is_symlink()]
         for name in (*links, *files):

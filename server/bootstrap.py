@@ -27,7 +27,7 @@ from adapters.remote_embedder import RemoteEmbedder
 from adapters.remote_reranker import Dialect, RemoteReranker
 from adapters.token_counters import TokenizerFolder
 from assembler.assemble import ContextAssembler
-from assembler.errors import EmbedderUnavailable
+from assembler.errors import ContextAssemblerError, EmbedderUnavailable
 from assembler.ports import Embedder, Reranker
 from server.access import Access
 from server.admission import Admission
@@ -94,6 +94,11 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
     traces = make_traces(settings)
     disable_created_metrics()  # type: ignore[no-untyped-call] # the library leaves it untyped
     counters = RememberedTokenizers(TokenizerFolder(settings.tokenizer_dir))
+    if not counters.names():
+        raise ContextAssemblerError(
+            f"tokenizer_dir: {settings.tokenizer_dir} is missing or holds no tokenizer; "
+            "`context-assembler tokenizers` fills it"
+        )
     first = make_embedder(settings)
     embedder, *more = map(RememberedQueries, (first, *more_embedders(settings, first)))
     metrics = Metrics(

@@ -5,11 +5,11 @@ Requests: proto to domain, with the checks that a proto cannot express.
 from __future__ import annotations
 
 import enum
-import re
 
 from contextassembler.v1 import context_assembler_service_pb2 as service_pb
 from contextassembler.v1 import context_pb2 as pb
 
+from adapters.bm25 import is_language
 from assembler.errors import FieldNotSupported, InvalidRequest
 from assembler.request import (
     AssembleRequest,
@@ -34,8 +34,6 @@ MOST_CHUNKS = 500
 MOST_SECTIONS = 1000
 MOST_WINDOW_CHUNKS = 20
 MOST_WEIGHT = 1000.0
-
-_TAG = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 
 
 class _Explain(enum.Enum):
@@ -240,7 +238,7 @@ def _target(message: service_pb.Target, field: str, settings: Settings) -> Targe
 
 def _language(tag: str) -> str:
     checks.name(tag, "query_language")
-    if not _TAG.fullmatch(tag):
+    if not is_language(tag):
         raise InvalidRequest("query_language", f"{tag!r} is not a BCP 47 tag such as en or pt-BR")
     return tag
 

@@ -13,6 +13,9 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from adapters.qdrant_collections import Quantization
 
+MOST_SECONDS = 1_000_000.0
+"""About twelve days: longer than any wait, and short enough for every library's milliseconds."""
+
 
 def require_url(url: str | None, form: str) -> str | None:
     """
@@ -52,10 +55,12 @@ class QdrantSettings(BaseSettings):
     qdrant_client_key_file: Path | None = None
     """PEM file of the key of that certificate."""
 
-    qdrant_timeout_seconds: float = Field(default=5.0, gt=0)
+    qdrant_timeout_seconds: float = Field(default=5.0, gt=0, le=MOST_SECONDS, allow_inf_nan=False)
     """Longest time of one read from the Qdrant server; a request's deadline makes it shorter."""
 
-    qdrant_write_timeout_seconds: float = Field(default=60.0, gt=0)
+    qdrant_write_timeout_seconds: float = Field(
+        default=60.0, gt=0, le=MOST_SECONDS, allow_inf_nan=False
+    )
     """Longest time of one write, on all replicas that it waits for."""
 
     qdrant_retries: int = Field(default=2, ge=0, le=5)
@@ -91,7 +96,7 @@ class QdrantSettings(BaseSettings):
     """What vectors are searched by: as they are (`none`), as 8-bit integers (`scalar`), or as
     single bits (`binary`), each compared again by the stored vectors."""
 
-    qdrant_oversampling: float | None = Field(default=None, ge=1)
+    qdrant_oversampling: float | None = Field(default=None, ge=1, le=1000, allow_inf_nan=False)
     """How many times more candidates are compared again where vectors are quantised."""
 
     qdrant_vectors_on_disk: bool | None = None

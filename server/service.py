@@ -32,6 +32,7 @@ from server.settings import Settings
 
 BYTES_PER_CHAR = 4
 REPLY_ROOM_BYTES = 64 * 1024
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _PAGE_TOKEN = re.compile(r"(?P<hash>[0-9a-f]{64}):(?P<start>[0-9]{1,15})")
 
 Call: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
@@ -202,6 +203,8 @@ def _source_request(request: service_pb.GetSourceTextRequest, settings: Settings
         span = checks.span(request.range, "range")
         start, end = span.start, span.end
     content_sha256 = request.content_sha256 if request.HasField("content_sha256") else None
+    if content_sha256 is not None and not _SHA256.fullmatch(content_sha256):
+        raise InvalidRequest("content_sha256", "is not a SHA-256 of 64 lower-case hex digits")
     if request.page_token:
         page = _PAGE_TOKEN.fullmatch(request.page_token)
         if page is None or content_sha256 not in (None, page["hash"]):

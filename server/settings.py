@@ -4,14 +4,15 @@ Start-up configuration, read once from the environment (prefix `CONTEXT_ASSEMBLE
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr, field_validator, model_validator
-from pydantic_settings import SettingsConfigDict
+from pydantic_settings import NoDecode, SettingsConfigDict
 
 from server.cpus import usable_cpus
-from server.qdrant_settings import QdrantSettings, require_url
+from server.qdrant_settings import MOST_SECONDS, QdrantSettings, require_url
 
 INFLIGHT_PER_CPU = 2
 MOST_THREADS = 4
@@ -45,7 +46,7 @@ class Settings(QdrantSettings):
     retained_revisions: int = Field(default=10, ge=1)
     """Revisions that `indexes gc` keeps of each tenant, the one that is served included."""
 
-    retired_seconds: float = Field(default=3600.0, ge=0)
+    retired_seconds: float = Field(default=3600.0, ge=0, le=MOST_SECONDS, allow_inf_nan=False)
     """How long `indexes gc` keeps a revision after another took its place; longer than any
     request."""
 
@@ -71,7 +72,7 @@ class Settings(QdrantSettings):
     embedder_query_prefix: str = ""
     """Text before every query sent there, where the model asks for one."""
 
-    more_model_dirs: tuple[Path, ...] = ()
+    more_model_dirs: Annotated[tuple[Path, ...], NoDecode] = ()
     """JSON list of folders of further exported models, for indexes and generations that were made
     with them: while an index moves to another model, both are served. See docs/models.md."""
 
@@ -97,7 +98,7 @@ class Settings(QdrantSettings):
     reranker_api_key: SecretStr | None = None
     """API key of that endpoint."""
 
-    reranker_timeout_seconds: float = Field(default=5.0, gt=0)
+    reranker_timeout_seconds: float = Field(default=5.0, gt=0, le=MOST_SECONDS, allow_inf_nan=False)
     """Longest time of one call to that endpoint."""
 
     chat_url: str | None = None
@@ -107,7 +108,7 @@ class Settings(QdrantSettings):
     chat_api_key: SecretStr | None = None
     """API key of that endpoint."""
 
-    chat_timeout_seconds: float = Field(default=60.0, gt=0)
+    chat_timeout_seconds: float = Field(default=60.0, gt=0, le=MOST_SECONDS, allow_inf_nan=False)
     """Longest time of one call to that endpoint."""
 
     chat_at_once: int = Field(default=4, ge=1)
@@ -156,11 +157,11 @@ class Settings(QdrantSettings):
     max_waiting: int = Field(default=64, ge=0)
     """Requests that wait, in one line per tenant; more are refused with RESOURCE_EXHAUSTED."""
 
-    max_wait_seconds: float = Field(default=0.5, gt=0)
+    max_wait_seconds: float = Field(default=0.5, gt=0, le=MOST_SECONDS, allow_inf_nan=False)
     """How long a request waits before it is refused with RESOURCE_EXHAUSTED; a tenth of it once
     no place has been free for longer than that."""
 
-    max_message_bytes: int = Field(default=GENEROUS_MESSAGE_BYTES, ge=4096)
+    max_message_bytes: int = Field(default=GENEROUS_MESSAGE_BYTES, ge=4096, le=2**31 - 1)
     """Largest message accepted or sent."""
 
     max_queries: int = Field(default=16, ge=1)
@@ -181,18 +182,22 @@ class Settings(QdrantSettings):
     max_passages: int = Field(default=1000, ge=1)
     """Most passages of one PackPassages call."""
 
-    default_deadline_seconds: float = Field(default=30.0, gt=0)
+    default_deadline_seconds: float = Field(
+        default=30.0, gt=0, le=MOST_SECONDS, allow_inf_nan=False
+    )
     """Deadline of calls that bring none."""
 
-    max_connection_age_seconds: float = Field(default=300.0, gt=0)
+    max_connection_age_seconds: float = Field(
+        default=300.0, gt=0, le=MOST_SECONDS, allow_inf_nan=False
+    )
     """How long a connection lives before its client is told to connect again, so that new pods
     get their share; calls in flight go on."""
 
-    drain_delay_seconds: float = Field(default=0.0, ge=0)
+    drain_delay_seconds: float = Field(default=0.0, ge=0, le=MOST_SECONDS, allow_inf_nan=False)
     """How long the service goes on as before after it has told health checks that it ends, so that
     what balances by them sends nothing more: longer than their interval."""
 
-    drain_seconds: float = Field(default=10.0, ge=0)
+    drain_seconds: float = Field(default=10.0, ge=0, le=MOST_SECONDS, allow_inf_nan=False)
     """How long calls in flight may go on after a stop signal."""
 
     traces: Literal["none", "otlp"] = "none"
@@ -227,6 +232,20 @@ class Settings(QdrantSettings):
         Return the most requests in work at once.
         """
         return self.max_inflight or INFLIGHT_PER_CPU * self.cpus
+
+    @field_validator("more_model_dirs", mode="before")
+    @classmethod
+    def _folders_are_a_list(cls, given: Any) -> Any:
+        if not isinstance(given, str):
+            return given
+        msg = f'must be a JSON list of folders, such as ["models/a"], got {given!r}'
+        try:
+            found = json.loads(given)
+        except (ValueError, RecursionError):
+            raise ValueError(msg) from None
+        if not isinstance(found, list):
+            raise ValueError(msg)  # noqa: TRY004 - pydantic names the setting of this one
+        return found
 
     @field_validator("reranker_url", "chat_url")
     @classmethod

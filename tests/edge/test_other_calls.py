@@ -4,6 +4,7 @@ Calls beside assembling: packing, source texts, counting and lists, on a running
 
 from __future__ import annotations
 
+import grpc
 import pytest
 from contextassembler.client import ContextAssemblerCallError, ContextAssemblerClient
 from contextassembler.v1 import context_assembler_service_pb2 as service_pb
@@ -55,6 +56,22 @@ def test_a_source_is_returned_page_by_page(client: ContextAssemblerClient) -> No
     request.page_token = "x"
     with pytest.raises(ContextAssemblerCallError, match="page_token"):
         client.source_text(request)
+
+
+@pytest.mark.parametrize("wrong", ["", "x", "A" * 64, "a" * 63])
+def test_a_hash_of_another_form_is_refused_by_name(
+    client: ContextAssemblerClient, wrong: str
+) -> None:
+    request = service_pb.GetSourceTextRequest(
+        index="handbook", scope=STAFF, source_id="travel/expenses.md", content_sha256=wrong
+    )
+
+    with pytest.raises(
+        ContextAssemblerCallError, match=r"content_sha256: .*64 .* hex digits"
+    ) as no:
+        client.source_text(request)
+
+    assert no.value.code is grpc.StatusCode.INVALID_ARGUMENT
 
 
 def test_counting_takes_special_spellings_as_text(client: ContextAssemblerClient) -> None:

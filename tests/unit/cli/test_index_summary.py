@@ -28,6 +28,19 @@ def test_names_and_warnings_are_printed_as_they_are() -> None:
     assert "warning [bold]a.txt holds 1 NUL, which are kept\n" in out.getvalue()
 
 
+def test_hidden_files_are_counted_and_the_first_are_named() -> None:
+    shown = []
+    for names in (["a/.git"], ["a/.[b]", "a/.c", "a/.d", "a/.e"]):
+        out = io.StringIO()
+        show_summary(Console(file=out, width=200), Summary(hidden=names))
+        shown.append(out.getvalue().splitlines()[0])
+
+    assert shown == [
+        "1 hidden files and folders passed over: a/.git",
+        "4 hidden files and folders passed over: a/.[b], a/.c, a/.d, …",
+    ]
+
+
 def test_programs_get_every_count_by_its_name() -> None:
     summary = Summary(reasons=Counter({"structure: headings": 2}), counts=Counter({"asked": 1}))
 

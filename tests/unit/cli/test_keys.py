@@ -83,3 +83,24 @@ def test_a_file_is_left_alone_when_the_entry_cannot_be_added(tmp_path: Path) -> 
 
     assert isinstance(twice.exception, CallersInvalid)
     assert path.read_bytes() == before
+
+
+def test_a_key_that_cannot_be_stored_is_not_shown(tmp_path: Path) -> None:
+    path = tmp_path / "callers.json"
+    path.write_text("no JSON")
+    asked = ["keys", "new", "--name", "a", "--tenant", "x", "--file"]
+
+    broken = CliRunner().invoke(app, [*asked, str(path)])
+    no_folder = CliRunner().invoke(app, [*asked, str(tmp_path / "nowhere" / "callers.json")])
+
+    assert isinstance(broken.exception, CallersInvalid)
+    assert isinstance(no_folder.exception, OSError)
+    assert broken.output == no_folder.output == ""
+
+
+def test_a_caller_without_a_name_is_refused_by_its_option() -> None:
+    for name in ("", "x" * 101):
+        run = CliRunner().invoke(app, ["keys", "new", "--name", name, "--tenant", "x"])
+        assert isinstance(run.exception, InvalidRequest)
+        assert run.exception.field == "name"
+        assert run.output == ""

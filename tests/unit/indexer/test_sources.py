@@ -28,9 +28,43 @@ def told(folder: Path, *facts: Any) -> Path:
 
 
 def test_folders_are_searched_in_order_and_hidden_files_are_passed_over(folder: Path) -> None:
-    found, skipped = find_sources([folder])
+    hidden: list[str] = []
+    found, skipped = find_sources([folder], hidden=hidden)
     assert [one.source_id for one in found] == ["a.txt", "b.md", "sub/c.py"]
     assert not skipped
+    assert hidden == [str(folder / ".e.md"), str(folder / ".hidden")]
+    assert [one.source_id for one in find_sources([folder / ".hidden"])[0]] == ["d.md"]
+
+
+def test_a_sources_file_may_give_absolute_paths_below_the_folders(folder: Path) -> None:
+    (folder / "link.md").symlink_to(folder / "b.md")
+    facts = [
+        {"path": str(folder / "sub" / "c.py"), "title": "Code"},
+        {"path": str(folder / "sub" / ".." / "a.txt"), "title": "A"},
+        {"path": str(folder / "link.md"), "title": "Link"},
+    ]
+
+    found, _ = find_sources([folder / "b.md", folder], sources_file=told(folder, *facts))
+    single, _ = find_sources([folder / "a.txt"], sources_file=told(folder, facts[1]))
+
+    assert {one.source_id: one.title for one in found if one.title} == {
+        "a.txt": "A",
+        "link.md": "Link",
+        "sub/c.py": "Code",
+    }
+    assert [one.title for one in single] == ["A"]
+
+
+def test_an_absolute_path_elsewhere_is_refused(folder: Path) -> None:
+    for path in (folder.parent / "other.md", folder):
+        with pytest.raises(InvalidRequest, match=r"lies in none of the given folders"):
+            find_sources([folder], sources_file=told(folder, {"path": str(path)}))
+
+
+def test_an_absolute_path_and_its_short_one_are_the_same_file(folder: Path) -> None:
+    facts = [{"path": "a.txt"}, {"path": str(folder / "a.txt")}]
+    with pytest.raises(InvalidRequest, match=r"path 'a\.txt' stands there twice"):
+        find_sources([folder], sources_file=told(folder, *facts))
 
 
 def test_a_loop_of_links_ends(folder: Path) -> None:
