@@ -168,7 +168,7 @@ async def run_searches(
                 if (hit := _admitted(point, query, gate, revision, refused)) is not None
             ]
             kept = best(found, query.limit)
-            worst = min((rounded(point.score) for point in points), default=0.0)
+            worst = rounded(min((point.score for point in points), default=0.0))
             if is_decided(kept, limit=query.limit, fetched=len(points), asked=asked, worst=worst):
                 results[position] = kept
                 denied.update(refused)
