@@ -123,7 +123,7 @@ def _row(request: SourceRequest, rows: Sequence[SourceRow], scope: ReadScope) ->
         raise VersionUnknown(f"{request.source_id}@{request.version}")
     same = [row for row in labelled if request.content_sha256 in (None, row.content_sha256)]
     if not same:
-        raise VersionGone(f"{request.source_id}@{request.version}")
+        raise VersionGone(f"{request.source_id}@{request.version or ''}".rstrip("@"))
     return max(same, key=lambda row: (revision < row.to_rev, row.from_rev))
 
 
