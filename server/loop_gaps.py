@@ -9,7 +9,7 @@ import time
 
 from prometheus_client import Histogram
 
-BEAT_SECONDS = 0.01
+BEAT_SECONDS = 0.025
 
 
 async def watch_loop(gaps: Histogram) -> None:
