@@ -17,9 +17,9 @@ from adapters.store import IndexListing
 from assembler.errors import IndexUnavailable
 from server.index_metrics import IndexMetrics
 from server.index_watch import IndexWatch
+from tests.contract.animals import CATS, DOGS, NEW_CATS, ONE
 from tests.contract.conftest import Backend
 from tests.contract.desired import bring_to, minutes
-from tests.contract.test_index_upkeep import CATS, DOGS, NEW_CATS, ONE
 
 NAMES = ("revision", "published_timestamp_seconds", "uncollected_revisions")
 
