@@ -229,5 +229,5 @@ def _numbers(field: str, text: str, kind: Callable[[str], N]) -> tuple[N, ...]:
     except (ValueError, OverflowError):
         is_finite = False
     if not is_finite:
-        raise InvalidRequest(field, f"must be numbers with commas, got {text!r}")
+        raise InvalidRequest(field, f"must be finite numbers with commas, got {text!r}")
     return found
