@@ -24,13 +24,24 @@ UNSEEN_RANGES = (
 )
 """Code points that nothing is drawn for, beside those of the category Cf (Default_Ignorable)."""
 
-_UNSEEN = "".join(
-    chr(code)
-    for code in range(sys.maxunicode + 1)
-    if unicodedata.category(chr(code)) == "Cf"
-    or any(first <= code <= last for first, last in UNSEEN_RANGES)
-)
-_IS_UNSEEN = re.compile(f"[{re.escape(_UNSEEN)}]+")
+
+def _unseen() -> str:
+    """
+    Return the class of all of them for a regular expression, in ranges: one by one, those beyond
+    the 16-bit plane would be compared with every letter of a text.
+    """
+    codes = range(sys.maxunicode + 1)
+    formats = [(code, code) for code in codes if unicodedata.category(chr(code)) == "Cf"]
+    joined: list[tuple[int, int]] = []
+    for first, last in sorted((*UNSEEN_RANGES, *formats)):
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], last))
+        else:
+            joined.append((first, last))
+    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in joined)
+
+
+_IS_UNSEEN = re.compile(f"[{_unseen()}]+")
 
 _LINE_START = r"(?:\A|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])\s*"
 
