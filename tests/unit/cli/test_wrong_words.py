@@ -103,7 +103,7 @@ def test_retention_is_a_finite_time(run: Run, value: str) -> None:
 def test_values_to_try_are_finite(run: Run, value: str) -> None:
     code, shown = run("tune", "--index", "a", "--questions", "q.jsonl", "--values", value)
 
-    assert (code, "values: must be numbers" in shown) == (1, True)
+    assert (code, "values: must be finite numbers" in shown) == (1, True)
 
 
 def test_files_are_counted_as_they_are_indexed(
