@@ -29,9 +29,10 @@ Fines are never paid back. Fines of guests are not paid back either.
 
 Trains are booked in second class. Night trains are booked in first class.
 """
-SECRET = "# Fines\n\nThe fines of the board are secret and amount to 78000.\n"
-PRIVATE = "# Fines\n\nThe private fines of the owner are 99000.\n"
-LEAKS = ("78000", "99000", "board", "owner")
+SECRET = "# Fines\n\nThe fines of the board are secret and amount to many thalers.\n"
+PRIVATE = "# Fines\n\nThe private fines of the owner are many zlotys.\n"
+LEAKS = ("thalers", "zlotys", "board", "owner")
+"""No digits: the hashes and times of a reply hold any of those by chance."""
 QUESTION = "Are fines paid back?"
 Payload = dict[str, Any]
 

@@ -49,10 +49,10 @@ def sha(text: Any) -> Any:
 
 CASES = {
     "section id into another tenant": Case(
-        {"section_key": key_of("78000", "other")}, note="PARENT_MISSING"
+        {"section_key": key_of("thalers", "other")}, note="PARENT_MISSING"
     ),
     "section id into other readers": Case(
-        {"section_key": key_of("99000", "acme")}, note="PARENT_MISSING"
+        {"section_key": key_of("zlotys", "acme")}, note="PARENT_MISSING"
     ),
     "section id of another section": Case(
         {"section_key": key_of("Trains", "acme")}, note="PARENT_MISMATCH"
@@ -90,7 +90,7 @@ CASES = {
         {"start": 5000, "end": lambda it: 5000 + len(own_text(it))}, note="PARENT_MISMATCH"
     ),
     "chunk's own text wrong, section missing": Case(
-        {"text": "The fines of the board are 78000."},
+        {"text": "The fines of the board are many thalers."},
         deletes=True,
         fate="INVALID",
         note=None,
