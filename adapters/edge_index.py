@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from adapters.edge_opened import POLL_SECONDS, OpenedState, OpenedStates
+from adapters.edge_opened import OpenedState
+from adapters.edge_served import POLL_SECONDS, OpenedStates
 from adapters.edge_shard import EdgeShard
 from adapters.head import Head
 from adapters.ledger import source_rows
@@ -31,7 +32,7 @@ class EdgeIndex(PointReads):
     The `IndexCatalog` and `ChunkIndex` of a folder of embedded indexes.
 
     Several processes of one user may serve the same folder. A new publication is seen at most
-    `poll_seconds` later; reads that are under way end on the state they began with.
+    `poll_seconds` later; requests that are under way end on the version they began with.
     """
 
     def __init__(
@@ -80,7 +81,10 @@ class EdgeIndex(PointReads):
                 raise VersionGone(str(scope.version))
             return state.head(scope.tenant), manifest.bm25
 
-        return await self._ask(scope.index, known)
+        fresh = self._states.fresh(scope.index)
+        if fresh is not None and fresh.sees(scope.tenant, scope.version):
+            return known(fresh)
+        return await asyncio.to_thread(self._states.read, scope, known)
 
     async def _query(
         self, scope: ReadScope, queries: Sequence[PointQuery]
@@ -105,5 +109,5 @@ class EdgeIndex(PointReads):
 
     async def _read(self, scope: ReadScope, read: Callable[[EdgeShard], Answer]) -> Answer:
         return await asyncio.to_thread(
-            self._states.ask, scope.index, lambda state: read(state.shard(scope.version))
+            self._states.read, scope, lambda state: read(state.shard(scope.version))
         )

@@ -1,42 +1,24 @@
 """
-Opened states of embedded indexes: at most a second behind CURRENT, and open while anyone reads.
+One opened state of an embedded index.
 """
 
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TypeVar
+from collections.abc import Iterable
 
-from adapters.edge_files import IndexFolder, opening
+from adapters.edge_files import opening
 from adapters.edge_paths import StateFolder
 from adapters.edge_shard import EdgeShard, close_all
 from adapters.edge_state import read_heads, read_ledger, read_manifests
-from adapters.head import Head
-from adapters.index_names import is_index_name
+from adapters.head import Head, covers, sees
 from adapters.ledger import state_of
 from adapters.records import TenantLedger
-from assembler.errors import (
-    ContextAssemblerError,
-    IndexUnavailable,
-    IndexUnknown,
-    IndexUnusable,
-    VersionGone,
-)
-from assembler.ports import Clock, IndexState
+from assembler.errors import IndexUnknown, VersionGone
+from assembler.ports import IndexState
 from assembler.scope import IndexVersion
 
-POLL_SECONDS = 1.0
-"""How long a state is served before CURRENT is looked at again."""
-
 _KEPT_LEDGERS = 64
-_TRIES = 5
-
-Answer = TypeVar("Answer")
 
 
 class OpenedState:
@@ -106,11 +88,33 @@ class OpenedState:
                     self._shards[generation] = EdgeShard.load(self._index, path)
             return self._shards[generation]
 
+    def sees(self, tenant: str, version: IndexVersion) -> bool:
+        """
+        Return whether a version of the tenant's part is read here as it was published.
+        """
+        return version.revision == 0 or sees(self.head(tenant), version)
+
+    def left_behind_by(self, later: OpenedState) -> set[str]:
+        """
+        Return the generations of which a later state no longer sees every version seen here.
+        """
+        return {
+            head.generation
+            for tenant, head in self.heads.items()
+            if head.generation is not None and not covers(later.head(tenant), head)
+        }
+
     def open_as(self, other: OpenedState) -> None:
         """
         Open what another state has open, as far as it is here too.
         """
-        for generation in other.opened & self.manifests.keys():
+        self.open(other.opened & self.manifests.keys())
+
+    def open(self, generations: Iterable[str]) -> None:
+        """
+        Open the points of generations.
+        """
+        for generation in generations:
             self.shard(IndexVersion(generation, 0))
 
     @property
@@ -151,138 +155,3 @@ class OpenedState:
         if self._is_retired and self._reading == 0:
             shards, self._shards = self._shards, {}
             close_all(shards)
-
-
-@dataclass(slots=True)
-class _Served:
-    state: OpenedState
-    looked_at: float
-
-
-class OpenedStates:
-    """
-    The opened states of all indexes under a root, for any number of threads.
-    """
-
-    def __init__(
-        self, root: Path, *, clock: Clock = time.monotonic, poll_seconds: float = POLL_SECONDS
-    ) -> None:
-        self._root = root
-        self._clock = clock
-        self._poll_seconds = poll_seconds
-        self._lock = threading.Lock()
-        self._served: dict[str, _Served] = {}
-
-    def fresh(self, index: str) -> OpenedState | None:
-        """
-        Return the state without touching a file, or None where a file has to be looked at.
-        """
-        served = self._served.get(index)
-        if served is None or self._clock() - served.looked_at >= self._poll_seconds:
-            return None
-        return served.state
-
-    def ask(
-        self, index: str, ask: Callable[[OpenedState], Answer], *, refresh: bool = False
-    ) -> Answer:
-        """
-        Return what a state of the index answers while it is kept open; this may open files.
-
-        A state whose files were removed before they were opened is left for the present one, which
-        holds the same revisions.
-
-        Raises:
-            IndexUnknown: No index has this name.
-            IndexUnusable: Its files are damaged.
-            IndexUnavailable: Its files cannot be read.
-        """
-        for _ in range(_TRIES):
-            with self.reading(index, refresh=refresh) as state:
-                try:
-                    return ask(state)
-                except (IndexUnavailable, IndexUnusable):
-                    if self._is_current(index, state.name):
-                        raise
-            refresh = True
-        raise IndexUnavailable(f"index {index!r} is published faster than it can be opened")
-
-    @contextmanager
-    def reading(self, index: str, *, refresh: bool = False) -> Iterator[OpenedState]:
-        """
-        Keep the index's state open while it is read; this may open files.
-
-        Raises:
-            IndexUnknown: No index has this name.
-            IndexUnusable: Its files are damaged.
-            IndexUnavailable: Its files cannot be read.
-        """
-        state = self._current(index, refresh=refresh)
-        while not state.enter():
-            state = self._current(index, refresh=True)
-        try:
-            yield state
-        finally:
-            state.leave()
-
-    def close(self) -> None:
-        """
-        Close every state, those being read when their readers leave.
-        """
-        with self._lock:
-            served, self._served = self._served, {}
-        for entry in served.values():
-            entry.state.retire()
-
-    def _current(self, index: str, *, refresh: bool) -> OpenedState:
-        fresh = None if refresh else self.fresh(index)
-        if fresh is not None:
-            return fresh
-        if not is_index_name(index):
-            raise IndexUnknown(index)
-        served = self._served.get(index)
-        # While one thread opens a new state, the others go on with the old one.
-        if not self._lock.acquire(blocking=served is None or refresh) and served is not None:
-            return served.state
-        try:
-            return self._look(index)
-        finally:
-            self._lock.release()
-
-    def _look(self, index: str) -> OpenedState:
-        served, looked_at = self._served.get(index), self._clock()
-        try:
-            folder = IndexFolder(self._root, index).current()
-            if served is not None and served.state.name == folder.name:
-                served.looked_at = looked_at
-                return served.state
-            state = self._opened(index, folder, served)
-        except ContextAssemblerError:
-            if self._served.pop(index, None) is not None and served is not None:
-                served.state.retire()
-            raise
-        self._served[index] = _Served(state, looked_at)
-        if served is not None:
-            served.state.retire()
-        return state
-
-    def _opened(self, index: str, folder: StateFolder, served: _Served | None) -> OpenedState:
-        for _ in range(_TRIES):
-            try:
-                state = OpenedState(index, folder)
-                if served is not None:
-                    # While it is opened, the earlier state answers.
-                    state.open_as(served.state)
-            except (IndexUnavailable, IndexUnknown, IndexUnusable):
-                if self._is_current(index, folder.name):
-                    raise
-                folder = IndexFolder(self._root, index).current()
-            else:
-                return state
-        raise IndexUnavailable(f"index {index!r} is published faster than it can be opened")
-
-    def _is_current(self, index: str, state: str) -> bool:
-        """
-        Return whether the files of a state are there: writers remove those of older ones, and a
-        purge those of all.
-        """
-        return IndexFolder(self._root, index).current().name == state
