@@ -5,30 +5,12 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
 
-from cli.main import main
 from server.settings import Settings
-
-
-@dataclass(frozen=True)
-class Done:
-    """
-    What a command printed, without line ends in what went wrong, and its exit code.
-    """
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-Call: TypeAlias = Callable[..., Done]
+from tests.edge.commands import Call, caller
 
 
 @pytest.fixture
@@ -44,18 +26,7 @@ def call(
     monkeypatch.setenv("CONTEXT_ASSEMBLER_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("CONTEXT_ASSEMBLER_MODEL_DIR", str(settings.model_dir))
     monkeypatch.setenv("COLUMNS", "200")
-
-    def command(*words: str) -> Done:
-        monkeypatch.setattr(sys, "argv", ["context-assembler", *words])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        code = ended.value.code
-        assert isinstance(code, int)
-        return Done(code, printed.out, printed.err.replace("\n", " "))
-
-    return command
+    return caller(monkeypatch, capsys)
 
 
 def test_an_index_is_rolled_back_compared_collected_and_purged(call: Call, tmp_path: Path) -> None:
