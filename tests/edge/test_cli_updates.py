@@ -118,7 +118,8 @@ def test_files_are_shown_as_they_would_be_cut(call: Call, tmp_path: Path) -> Non
 
     assert (shown.returncode, "b.pdf" in shown.stderr) == (0, True)
     assert "a.md: 2 sections" in shown.stdout
-    assert "structure: heading" in shown.stdout and "size: sentence" in shown.stdout
+    assert "structure: heading" in shown.stdout
+    assert "size: sentence" in shown.stdout
     (one,) = json.loads(told.stdout)
     assert "".join(chunk["text"] for chunk in one["chunks"]) == text
     assert max(chunk["tokens"] for chunk in one["chunks"]) == 64
