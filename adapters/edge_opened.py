@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from adapters.edge_files import opening
 from adapters.edge_paths import StateFolder
 from adapters.edge_shard import EdgeShard, close_all
-from adapters.edge_state import read_heads, read_ledger, read_manifests
+from adapters.edge_state import read_heads, read_ledger, read_manifests, read_scrubbed
 from adapters.head import Head, covers, sees
 from adapters.ledger import state_of
 from adapters.records import TenantLedger
@@ -39,6 +39,7 @@ class OpenedState:
         if newest is None:
             raise IndexUnknown(index)
         self._newest = newest
+        self.scrubbed = read_scrubbed(index, folder)
 
     @property
     def name(self) -> str:

@@ -194,23 +194,27 @@ class OpenedStates:
 
     def _leave(self, index: str, state: OpenedState, later: OpenedState, at: float) -> None:
         """
-        Keep a state open for requests under way whose versions the later one does not see.
+        Keep a state open for requests under way whose versions the later one does not see; none
+        that has what was purged.
         """
-        generations = state.left_behind_by(later)
-        if not generations:
+        left = self._left.get(index, ())
+        if generations := state.left_behind_by(later):
+            with suppress(IndexUnavailable, IndexUnusable, VersionGone):
+                state.open(generations)
+            left = (*left, _Left(state, at))
+        else:
             state.retire()
-            return
-        with suppress(IndexUnavailable, IndexUnusable, VersionGone):
-            state.open(generations)
-        self._left[index] = (*self._left.get(index, ()), _Left(state, at))
-        self._retire_left(index, at)
+        kept = tuple(one for one in left if one.state.name >= later.scrubbed)
+        self._keep(index, left, kept[-_KEPT_OPEN:])
 
     def _retire_left(self, index: str, now: float) -> None:
         """
-        Close the left states that no request can be under way with, and those beyond the bound.
+        Close the left states that no request can be under way with.
         """
         left = self._left.get(index, ())
-        kept = tuple(one for one in left if now - one.left_at < SETTLE_SECONDS)[-_KEPT_OPEN:]
+        self._keep(index, left, tuple(one for one in left if now - one.left_at < SETTLE_SECONDS))
+
+    def _keep(self, index: str, left: tuple[_Left, ...], kept: tuple[_Left, ...]) -> None:
         self._left[index] = kept
         for one in left:
             if one not in kept:

@@ -200,3 +200,24 @@ async def test_a_collection_leaves_a_request_under_way_what_it_reads(tmp_path: P
 
     assert await found(index, first) == ["cats"]
     await index.close()
+
+
+async def test_a_purge_closes_what_was_left_open(tmp_path: Path) -> None:
+    store, index = EdgeStore(tmp_path), EdgeIndex(tmp_path, is_exact=True, clock=lambda: 0.0)
+    publish(store, [CATS])
+    publish(store, [replace(CATS, source_id="second")])
+    version = (await index.resolve("docs", "", refresh=True)).version
+    with store.upkeep("docs", "") as upkeep:
+        upkeep.roll_back(None, at=1e9)
+    await index.resolve("docs", "", refresh=True)
+    assert await found(index, version) == ["cats", "second"]
+
+    with store.upkeep("docs", "") as upkeep:
+        upkeep.purge("cats", at=1e9)
+    publish(store, [replace(CATS, source_id="third")])
+    later = (await index.resolve("docs", "", refresh=True)).version
+
+    with pytest.raises(VersionGone):
+        await found(index, version)
+    assert await found(index, later) == ["third"]
+    await index.close()
