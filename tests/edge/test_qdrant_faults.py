@@ -173,6 +173,8 @@ async def test_a_wrong_key_is_unavailable(cabled: Cabled) -> None:
     fault = await cabled.fail()
 
     assert (fault.code.name, fault.reason) == ("UNAVAILABLE", "INDEX_UNAVAILABLE")
+    await until_open(cabled, 5.0)
+    assert not await cabled.is_ready()
     cabled.qdrant.refuse = None
     await recovered(cabled)
 
