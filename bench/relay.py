@@ -60,9 +60,12 @@ def relaying(to: int, delay_seconds: float = 0.0) -> Iterator[Relay]:
             task = asyncio.current_task()
             assert task  # noqa: S101 - the server starts each in a task
             connections.add(task)
-            with contextlib.suppress(OSError, asyncio.CancelledError):
-                await _joined(relay, reader, writer, to, delay_seconds)
-            connections.discard(task)
+            try:
+                with contextlib.suppress(OSError, asyncio.CancelledError):
+                    await _joined(relay, reader, writer, to, delay_seconds)
+            finally:
+                writer.close()
+                connections.discard(task)
 
         server = await asyncio.start_server(connected, "127.0.0.1", 0)
         relay.port = server.sockets[0].getsockname()[1]
@@ -114,7 +117,6 @@ async def _joined(
     except* OSError:
         pass
     finally:
-        writer.close()
         far_writer.close()
 
 
