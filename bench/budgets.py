@@ -113,8 +113,9 @@ async def _measured(
     answers: dict[int, list[Answer]] = {size: [] for size in sizes}
     spent = dict.fromkeys(sizes, 0.0)
     async with Caller(served.address, index, max(sizes)) as caller:
-        for number, questions in enumerate(itertools.islice(sets, WARM_UP + requests)):
+        for number in range(WARM_UP + requests):
             for size in sizes:
+                questions = next(sets)  # what was asked before is not embedded again
                 before = served.cpu_seconds
                 answer = await caller.ask(
                     *questions, budget=size, chunk_limit=candidates, section_limit=MOST_SECTIONS
