@@ -57,6 +57,13 @@ class Served:
         """
         return float(self.process.memory_info().rss) / 1e6
 
+    @property
+    def mapped_mb(self) -> float:
+        """
+        Return the part of it that is pages of files, which the system takes back when it has to.
+        """
+        return float(self.process.memory_info().shared) / 1e6
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:

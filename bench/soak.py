@@ -86,7 +86,7 @@ def soak(
         )
     with serving(made.data_dir) as served:
         before = served.resident_mb
-        full, steady, samples = asyncio.run(
+        full, steady, samples, mapped = asyncio.run(
             _loaded(served, made, settings.inflight_limit, warm_up, seconds)
         )
     figures = {
@@ -95,24 +95,30 @@ def soak(
         "saturation_per_second": full.per_second,
         **_answered(steady),
         "rss_mb": {"ready": before, **memory(samples)},
+        "mapped_files_mb": memory(mapped),
+        "own_mb": memory([rss - files for rss, files in zip(samples, mapped, strict=True)]),
     }
     _show(console, figures)
     if out is not None:
-        out.write_text(json.dumps(figures | {"samples_mb": samples}, indent=2) + "\n", "utf-8")
+        figures |= {"samples_mb": samples, "mapped_samples_mb": mapped}
+        out.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
 
 
 async def _loaded(
     served: Served, made: Corpus, clients: int, warm_up: float, seconds: float
-) -> tuple[Phase, Phase, list[float]]:
+) -> tuple[Phase, Phase, list[float], list[float]]:
     """
-    Return saturation, the steady load, and the memory during it in MB, a sample a second.
+    Return saturation, the steady load, and the memory during it in MB, a sample a second: all, and
+    what of it is pages of files.
     """
     asked = wishes(made.questions())
     samples: list[float] = []
+    mapped: list[float] = []
 
     async def sample() -> None:
         while True:
             samples.append(served.resident_mb)
+            mapped.append(served.mapped_mb)
             await asyncio.sleep(SAMPLE_SECONDS)
 
     async with Caller(served.address, made.index, max(BUDGETS)) as caller:
@@ -130,7 +136,7 @@ async def _loaded(
         sampling.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await sampling
-    return full, steady, samples
+    return full, steady, samples, mapped
 
 
 def memory(samples: Sequence[float]) -> dict[str, float]:
@@ -162,8 +168,10 @@ def _answered(steady: Phase) -> dict[str, Any]:
 
 def _show(console: Console, figures: dict[str, Any]) -> None:
     table = Table("figure", "value", title=f"{figures['chunks']} chunks")
-    rows = {name: value for name, value in figures.items() if name != "rss_mb"}
-    rows |= {f"resident MB, {name}": value for name, value in figures["rss_mb"].items()}
+    rows: dict[str, Any] = {}
+    for name, value in figures.items():
+        nested = value.items() if isinstance(value, dict) else ()
+        rows.update({f"{name}: {inner}": found for inner, found in nested} or {name: value})
     for name, value in rows.items():
         table.add_row(name, f"{value:,.2f}" if isinstance(value, float) else f"{value:,}")
     console.print(table)
