@@ -27,6 +27,9 @@ from assembler.filters import Filter
 from assembler.model import PointKind
 from assembler.ports import Vector
 
+FOLLOWED = 512
+"""How many candidates an approximate vector search follows; see `python -m bench.recall`."""
+
 _PAGE = 512
 _SCHEMAS = {
     IndexKind.KEYWORD: edge.PayloadSchemaType.Keyword,
@@ -225,7 +228,7 @@ def _request(query: PointQuery, filters: dict[int, edge.Filter]) -> edge.QueryRe
         query=edge.Query.Nearest(vector, using=query.using),
         filter=wanted,
         with_payload=list(query.keys),
-        params=edge.SearchParams(exact=query.is_exact, idf=idf),
+        params=edge.SearchParams(hnsw_ef=FOLLOWED, exact=query.is_exact, idf=idf),
     )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from array import array
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -29,7 +30,7 @@ class RememberedQueries:
 
     def __init__(self, embedder: Embedder, *, kept: int = KEPT) -> None:
         self._embedder = embedder
-        self._vectors: LRUCache[bytes, Vector] = LRUCache(kept)
+        self._vectors: LRUCache[bytes, array[float]] = LRUCache(kept)
         self._flights: dict[bytes, Flight] = {}
         self.hits = 0
         self.misses = 0
@@ -57,7 +58,7 @@ class RememberedQueries:
                 ``queries[i].text`` with its place among the given texts.
         """
         keys = [_key(text) for text in texts]
-        found = {key: self._vectors[key] for key in keys if key in self._vectors}
+        found = self._known(keys)
         flying = {key: self._flights[key] for key in keys if key in self._flights}
         places = {key: place for place, key in reversed(list(enumerate(keys)))}
         own = sorted(places[key] for key in places if key not in found and key not in flying)
@@ -67,6 +68,9 @@ class RememberedQueries:
         for key, flight in flying.items():
             found.update(await self._joined(flight, texts, key, places[key]))
         return [found[key] for key in keys]
+
+    def _known(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
+        return {key: tuple(self._vectors[key]) for key in keys if key in self._vectors}
 
     async def _made(self, texts: Sequence[str], places: Sequence[int]) -> dict[bytes, Vector]:
         if not places:
@@ -96,7 +100,8 @@ class RememberedQueries:
         try:
             vectors = await self._embedder.embed(list(wanted.values()))
             made = dict(zip(wanted, vectors, strict=True))
-            self._vectors.update(made)
+            # A list of numbers takes four times as much.
+            self._vectors.update({key: array("d", vector) for key, vector in made.items()})
             return made
         finally:
             for key in wanted:

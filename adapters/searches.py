@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from adapters.bm25 import SparseWeights
 from adapters.payload import decode_chunk, decode_provenance
-from adapters.payload_keys import CHUNK_HIT_KEYS, KEY, KIND, PROVENANCE_KEYS, SECTION_KEY
+from adapters.payload_keys import CHUNK_HIT_KEYS, KEY, PROVENANCE_KEYS, SECTION_KEY
 from adapters.payload_values import Payload, PayloadDamaged, checked_text
 from adapters.scope_gate import ScopeGate
 from adapters.ties import GROWTH, MAX_FETCH, OVER_FETCH, Scored, best, is_decided, rounded
@@ -103,15 +103,16 @@ def text_query(
     """
     Return a BM25 search, its document frequencies counted over the tenant's part of the revision,
     also where sections are named: a word is as rare as it is in the index.
+
+    The engine counts points that have the vector, so of one kind; saying so costs time.
     """
     kind = search.kind
-    of_kind = Condition(KIND, AnyString((kind.value,)))
     return PointQuery(
         kind=kind,
         vector=weights,
         using=SPARSE[kind],
         wanted=wanted.of(kind, search.within),
-        corpus=Filter(all_of=(of_kind, scope.corpus_filter())),
+        corpus=scope.corpus_filter(),
         is_exact=False,
         limit=search.limit,
         keys=_HIT_KEYS[kind],

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import random
 import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +23,7 @@ import numpy as np
 from adapters.document_embedder import DocumentEmbedder
 from adapters.edge_store import EdgeStore
 from adapters.records import ChunkPoint, LedgerRow, RevisionSummary, SectionPoint
-from adapters.store import IndexStore, Publication
+from adapters.store import IndexStore, Manifest, Publication
 from assembler.model import Border, BorderKind, Chunk, PointKind, Provenance
 from assembler.ports import Vector
 from assembler.span import Span
@@ -84,14 +85,32 @@ def models(
 
 
 def add_filler(
-    store: IndexStore, index: str, real: Sequence[Model], chunks: int, progress: Progress
+    store: IndexStore,
+    index: str,
+    real: Sequence[Model],
+    chunks: int,
+    progress: Progress,
+    *,
+    tenant: str = "",
+    made_with: Manifest | None = None,
 ) -> int:
     """
-    Add filler to an index until it has so many chunks, and return how many it has.
+    Add filler to a tenant's part of an index until it has so many chunks, and return how many it
+    has.
+
+    Args:
+        store: Where it is written.
+        index: Its name.
+        real: The documents that filler is made of.
+        chunks: How many the part is to have.
+        progress: Told how far it is.
+        tenant: Whose part.
+        made_with: The manifest of a tenant who has published nothing yet.
     """
-    draw, noise = random.Random(SEED), np.random.default_rng(SEED)  # noqa: S311 - no secrets
-    with store.publication(index, "") as publication:
-        manifest = publication.manifest
+    seed = SEED + zlib.crc32(tenant.encode())
+    draw, noise = random.Random(seed), np.random.default_rng(seed)  # noqa: S311 - no secrets
+    with store.publication(index, tenant) as publication:
+        manifest = publication.manifest or made_with
         assert manifest is not None  # noqa: S101 - the set was indexed before
         publication.open_generation(manifest)
         rows = list(publication.ledger.rows)
@@ -100,7 +119,7 @@ def add_filler(
         for number, model in enumerate(_again_and_again(real)):
             if count >= chunks:
                 break
-            points, sections = _copy(model, number, revision, draw, noise)
+            points, sections = _copy(model, number, tenant, revision, draw, noise)
             publication.write(points, sections)
             rows.append(_row(model, points, sections, revision))
             count += len(points)
@@ -140,7 +159,12 @@ def _cut(document: Document, embedder: DocumentEmbedder) -> CutSource:
 
 
 def _copy(
-    model: Model, number: int, revision: int, draw: random.Random, noise: np.random.Generator
+    model: Model,
+    number: int,
+    tenant: str,
+    revision: int,
+    draw: random.Random,
+    noise: np.random.Generator,
 ) -> tuple[list[ChunkPoint], list[SectionPoint]]:
     """
     Return a document like the real one, with as many sections and chunks.
@@ -148,7 +172,7 @@ def _copy(
     cut = model.cut
     source_id = f"filler/{number}/{cut.file.source_id}"
     origin = Provenance(
-        tenant="",
+        tenant=tenant,
         source_id=source_id,
         version="filler",
         content_sha256=hashlib.sha256(source_id.encode()).hexdigest(),

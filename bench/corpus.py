@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,18 +70,28 @@ def corpus(folder: Path, chunks: int, *, model_dir: Path, work: Path, progress: 
     Raises:
         ValueError: There are no documents.
     """
-    documents = _documents(folder, work / "documents")
-    if not documents:
-        msg = f"{folder} has no documents ({', '.join(FORMATS)})"
-        raise ValueError(msg)
-    found = QuestionSet(f"{folder.name}-{chunks}", {one.doc_id: one for one in documents}, ())
+    found = question_set(folder, chunks, work)
     place = work / f"{folder.name}-{chunks}"
     made = prepare(found, model_dir=model_dir, work=place, progress=progress)
     count = made.chunks
     if count < chunks:
         real = models([found], {found.name: made.index}, made.data_dir, OnnxEmbedder(model_dir))
         count = add_filler(EdgeStore(made.data_dir), made.index, real, chunks, progress)
-    return Corpus(made.data_dir, made.index, count, _sentences(documents))
+    return Corpus(made.data_dir, made.index, count, _sentences(found))
+
+
+def question_set(folder: Path, chunks: int, work: Path) -> QuestionSet:
+    """
+    Return a folder's documents as a set without questions, named for the index of so many chunks.
+
+    Raises:
+        ValueError: There are no documents.
+    """
+    documents = _documents(folder, work / "documents")
+    if not documents:
+        msg = f"{folder} has no documents ({', '.join(FORMATS)})"
+        raise ValueError(msg)
+    return QuestionSet(f"{folder.name}-{chunks}", {one.doc_id: one for one in documents}, ())
 
 
 def _documents(folder: Path, copies: Path) -> list[Document]:
@@ -103,6 +113,7 @@ def _documents(folder: Path, copies: Path) -> list[Document]:
     return found
 
 
-def _sentences(documents: Sequence[Document]) -> tuple[str, ...]:
-    found = (part for one in documents for part in _SENTENCE_END.split(one.text))
+def _sentences(documents: QuestionSet) -> tuple[str, ...]:
+    texts = (one.text for one in documents.documents.values())
+    found = (part for text in texts for part in _SENTENCE_END.split(text))
     return tuple(one for one in found if len(_WORD.findall(one)) >= WORDS[0])

@@ -12,12 +12,8 @@ import asyncio
 import itertools
 import json
 import math
-import random
-import sys
-import time
 import urllib.request
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,10 +24,11 @@ from rich.table import Table
 
 from adapters.token_counters import TokenizerFolder
 from adapters.tokenizer_files import install_tokenizers
-from assembler.errors import ContextAssemblerError
+from bench.command import run
 from bench.corpus import Corpus, corpus
 from bench.floor import TOKENIZER, floor_of
 from bench.latency import DOCUMENTS
+from bench.phases import Phase, closed, open_loop, percentile
 from bench.served import Answer, Caller, Served, serving
 from server.settings import Settings
 
@@ -45,43 +42,6 @@ RECOUNTED = 100
 
 GAPS = "context_assembler_event_loop_gap_seconds_bucket"
 MILLI = 1000.0
-
-
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """
-    What the callers saw in one phase.
-    """
-
-    answers: tuple[Answer, ...]
-    seconds: float
-
-    @property
-    def accepted(self) -> list[Answer]:
-        """
-        Return the answers that have a context.
-        """
-        return [one for one in self.answers if one.code == "OK"]
-
-    @property
-    def refused(self) -> list[Answer]:
-        """
-        Return the answers that say that there is too much load.
-        """
-        return [one for one in self.answers if one.code == "RESOURCE_EXHAUSTED"]
-
-    @property
-    def per_second(self) -> float:
-        """
-        Return the contexts per second.
-        """
-        return len(self.accepted) / self.seconds
-
-    def percentile(self, part: float) -> float:
-        """
-        Return a percentile of the accepted calls' seconds.
-        """
-        return percentile([one.seconds for one in self.accepted], part)
 
 
 def load(
@@ -146,49 +106,15 @@ async def _phases(
     """
     questions = made.questions()
     async with Caller(served.address, made.index, budget) as caller:
-        await _closed(caller, questions, clients, WARM_UP_SECONDS)
-        full = await _closed(caller, questions, clients, seconds)
-        part = await _open(caller, questions, PART * full.per_second, seconds)
-        over = await _open(caller, questions, overload * full.per_second, seconds)
+
+        def ask() -> Awaitable[Answer]:
+            return caller.ask(next(questions))
+
+        await closed(ask, clients, WARM_UP_SECONDS)
+        full = await closed(ask, clients, seconds)
+        part = await open_loop(ask, PART * full.per_second, seconds)
+        over = await open_loop(ask, overload * full.per_second, seconds)
     return full, part, over
-
-
-async def _closed(caller: Caller, questions: Iterator[str], clients: int, seconds: float) -> Phase:
-    """
-    Let so many callers ask, each again as soon as it is answered.
-    """
-    answers: list[Answer] = []
-    began = time.perf_counter()
-
-    async def ask_on() -> None:
-        while time.perf_counter() - began < seconds:
-            answers.append(await caller.ask(next(questions)))
-
-    await asyncio.gather(*(ask_on() for _ in range(clients)))
-    return Phase(tuple(answers), time.perf_counter() - began)
-
-
-async def _open(
-    caller: Caller, questions: Iterator[str], per_second: float, seconds: float
-) -> Phase:
-    """
-    Send at random times, however long answers take; time counts from when a call was due.
-    """
-    draw = random.Random(per_second)  # noqa: S311 - no secrets
-    calls: list[asyncio.Task[Answer]] = []
-    began = due = time.perf_counter()
-
-    async def ask(at: float) -> Answer:
-        late = time.perf_counter() - at
-        answer = await caller.ask(next(questions))
-        return replace(answer, seconds=answer.seconds + late)
-
-    while due - began < seconds:
-        due += draw.expovariate(per_second)
-        await asyncio.sleep(max(due - time.perf_counter(), 0.0))
-        calls.append(asyncio.create_task(ask(due)))
-    answers = await asyncio.gather(*calls)
-    return Phase(tuple(answers), time.perf_counter() - began)
 
 
 def _figures(phases: tuple[Phase, Phase, Phase], floor_per_second: float) -> dict[str, Any]:
@@ -245,13 +171,6 @@ def _loop_gap(served: Served, part: float) -> float:
     return next((bound for bound, count in buckets if count >= part * total), math.inf)
 
 
-def percentile(values: Sequence[float], part: float) -> float:
-    """
-    Return a percentile by the nearest rank; not a number where there are no values.
-    """
-    return sorted(values)[max(math.ceil(part * len(values)) - 1, 0)] if values else math.nan
-
-
 def _show(console: Console, figures: dict[str, Any]) -> None:
     table = Table(
         "figure", "value", title=f"{figures['chunks']} chunks, {figures['budget']} tokens"
@@ -265,18 +184,5 @@ def _show(console: Console, figures: dict[str, Any]) -> None:
     console.print(table)
 
 
-def main() -> None:
-    """
-    Run the bench; errors that a person can act on are one line and exit code 2.
-    """
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    app.command()(load)
-    try:
-        app()
-    except (ContextAssemblerError, OSError, RuntimeError, ValueError) as error:
-        Console(stderr=True, highlight=False).print("[bold red]error[/]:", str(error))
-        sys.exit(2)
-
-
 if __name__ == "__main__":
-    main()
+    run(load)

@@ -57,6 +57,13 @@ class Served:
         """
         return float(self.process.memory_info().rss) / 1e6
 
+    @property
+    def mapped_mb(self) -> float:
+        """
+        Return the part of it that is pages of files, which the system takes back when it has to.
+        """
+        return float(self.process.memory_info().shared) / 1e6
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -155,21 +162,32 @@ class Caller:
         await self._channel.close()
 
     async def ask(
-        self, question: str, *, tenant: str = "", deadline: float | None = None
+        self,
+        *questions: str,
+        tenant: str = "",
+        deadline: float | None = None,
+        budget: int | None = None,
+        chunk_limit: int | None = None,
+        section_limit: int | None = None,
     ) -> Answer:
         """
         Return what one call came to; errors are answers too.
 
         Args:
-            question: The one query.
+            questions: The queries.
             tenant: Whose part of the index is asked.
             deadline: In seconds; None takes the service's own.
+            budget: In tokens; None takes the caller's usual one.
+            chunk_limit: Candidates per search and query; None takes the service's own.
+            section_limit: Most sections read; None takes the profile's.
         """
+        limit = budget or self._budget
         request = service_pb.AssembleContextRequest(
-            queries=[service_pb.Query(text=question)],
+            queries=[service_pb.Query(text=question) for question in questions],
             targets=[service_pb.Target(index=self._index, scope=pb.Scope(tenant=tenant))],
-            budget=pb.Budget(tokenizer=TOKENIZER, context_tokens=self._budget),
+            budget=pb.Budget(tokenizer=TOKENIZER, context_tokens=limit),
             fill=pb.FILL_FULL,
+            retrieval=pb.Retrieval(chunk_limit=chunk_limit, section_limit=section_limit),
         )
         began = time.perf_counter()
         try:
@@ -183,7 +201,7 @@ class Caller:
             "OK",
             tokens,
             reply.context,
-            is_wrong=tokens > self._budget or bool(tokens) != bool(reply.passages),
+            is_wrong=tokens > limit or bool(tokens) != bool(reply.passages),
             stages={
                 pb.Stage.Name(one.stage).removeprefix("STAGE_").lower(): (
                     one.duration.seconds + one.duration.nanos / 1e9

@@ -27,6 +27,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--api-key")
     parser.add_argument("--indexing-kilobytes", type=int)
+    parser.add_argument("--compressed", action="store_true")
     chosen = parser.parse_args()
     with TestServer(
         chosen.api_key,
@@ -34,6 +35,7 @@ def main() -> None:
         port=chosen.port,
         indexing_kilobytes=chosen.indexing_kilobytes,
         is_recorded=False,
+        is_compressed=chosen.compressed,
     ) as server:
         _say(server.port)
         for line in sys.stdin:

@@ -59,6 +59,7 @@ class TestServer:
         credentials: grpc.ServerCredentials | None = None,
         indexing_kilobytes: int | None = None,
         is_recorded: bool = True,
+        is_compressed: bool = False,
     ) -> None:
         """
         Open the collections that the folder holds, and a port.
@@ -70,9 +71,12 @@ class TestServer:
             credentials: For TLS.
             indexing_kilobytes: From which size of vectors on the engine links them.
             is_recorded: Whether what is asked is kept; what is written takes much memory.
+            is_compressed: Whether answers are sent as gzip to clients that take it, as a Qdrant
+                server does; that takes CPU time.
         """
         self._api_key = api_key
         self._is_recorded = is_recorded
+        self._compression = grpc.Compression.Gzip if is_compressed else None
         self._is_kept = folder is not None
         self._folder = folder or Path(tempfile.mkdtemp(prefix="qdrant-", dir=MEMORY))
         self._credentials = credentials
@@ -226,7 +230,8 @@ class TestServer:
         require_implemented(request)
 
     def _listen(self) -> grpc.Server:
-        server = grpc.server(futures.ThreadPoolExecutor(max_workers=32))
+        workers = futures.ThreadPoolExecutor(max_workers=32)
+        server = grpc.server(workers, compression=self._compression)
         wire.add_PointsServicer_to_server(  # type: ignore[no-untyped-call]
             PointsServicer(self), server
         )
