@@ -16,7 +16,7 @@ from adapters.edge_state import read_heads
 from adapters.edge_store import EdgeStore
 from adapters.head import SETTLE_SECONDS
 from adapters.records import Retention
-from assembler.errors import IndexUnusable, VersionGone
+from assembler.errors import IndexUnavailable, IndexUnusable, VersionGone
 from assembler.model import PointKind
 from assembler.ports import SparseSearch
 from assembler.scope import IndexVersion, ReadScope, Scope
@@ -118,7 +118,7 @@ def test_what_is_read_of_a_state_that_goes_meanwhile_is_read_again(tmp_path: Pat
     assert names == ["00000001", folder.current().name]
 
     (folder.current().heads).unlink()
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(IndexUnavailable, match="cannot be read"):
         folder.read(lambda state: state.heads.read_text())
 
 
