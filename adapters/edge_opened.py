@@ -12,145 +12,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from adapters.edge_files import IndexFolder, opening
+from adapters.edge_files import IndexFolder
+from adapters.edge_opened_state import OpenedState
 from adapters.edge_paths import StateFolder
-from adapters.edge_shard import EdgeShard, close_all
-from adapters.edge_state import read_heads, read_ledger, read_manifests
-from adapters.head import Head
 from adapters.index_names import is_index_name
-from adapters.ledger import state_of
-from adapters.records import TenantLedger
+from adapters.kept_records import KeptRecords
 from assembler.errors import (
     ContextAssemblerError,
     IndexUnavailable,
     IndexUnknown,
     IndexUnusable,
-    VersionGone,
 )
-from assembler.ports import Clock, IndexState
-from assembler.scope import IndexVersion
+from assembler.ports import Clock
 
 POLL_SECONDS = 1.0
 """How long a state is served before CURRENT is looked at again."""
 
-_KEPT_LEDGERS = 64
 _TRIES = 5
 
 Answer = TypeVar("Answer")
-
-
-class OpenedState:
-    """
-    One state, its shards opened when first read and closed when retired and no longer read.
-    """
-
-    def __init__(self, index: str, folder: StateFolder) -> None:
-        self._index = index
-        self._folder = folder
-        self._lock = threading.Lock()
-        self._shards: dict[str, EdgeShard] = {}
-        self._ledgers: dict[str, TenantLedger] = {}
-        self._reading = 0
-        self._is_retired = False
-        self.manifests = read_manifests(index, folder)
-        self.heads, newest = read_heads(index, folder)
-        if newest is None:
-            raise IndexUnknown(index)
-        self._newest = newest
-
-    @property
-    def name(self) -> str:
-        """
-        Return what CURRENT calls it.
-        """
-        return self._folder.name
-
-    def head(self, tenant: str) -> Head:
-        """
-        Return a tenant's head; the empty one where it has never published.
-        """
-        return self.heads.get(tenant, Head())
-
-    def resolved(self, tenant: str) -> IndexState:
-        """
-        Return the tenant's part as readers know it.
-        """
-        return state_of(self._index, self.head(tenant), self.manifests, self._newest)
-
-    def ledger(self, tenant: str) -> TenantLedger:
-        """
-        Return everything known of a tenant's part.
-        """
-        ledger = self._ledgers.get(tenant)
-        if ledger is None:
-            ledger = read_ledger(self._index, self._folder, tenant, self.head(tenant))
-            if len(self._ledgers) >= _KEPT_LEDGERS:
-                self._ledgers = {}
-            self._ledgers[tenant] = ledger
-        return ledger
-
-    def shard(self, version: IndexVersion) -> EdgeShard:
-        """
-        Return the points of a version's generation.
-
-        Raises:
-            VersionGone: The generation is not there, or no longer.
-        """
-        generation = version.generation
-        if generation not in self.manifests:
-            raise VersionGone(str(version))
-        with self._lock:
-            if generation not in self._shards:
-                with opening(self._folder):
-                    path = self._folder.shard(generation)
-                    self._shards[generation] = EdgeShard.load(self._index, path)
-            return self._shards[generation]
-
-    def open_as(self, other: OpenedState) -> None:
-        """
-        Open what another state has open, as far as it is here too.
-        """
-        for generation in other.opened & self.manifests.keys():
-            self.shard(IndexVersion(generation, 0))
-
-    @property
-    def opened(self) -> set[str]:
-        """
-        Return the generations whose points are open.
-        """
-        with self._lock:
-            return set(self._shards)
-
-    def enter(self) -> bool:
-        """
-        Count a reader in; False where the state is closed already.
-        """
-        with self._lock:
-            if self._is_retired and self._reading == 0:
-                return False
-            self._reading += 1
-            return True
-
-    def leave(self) -> None:
-        """
-        Count a reader out; the last one of a retired state closes it.
-        """
-        with self._lock:
-            self._reading -= 1
-            self._close_if_done()
-
-    def retire(self) -> None:
-        """
-        Let no new readers in, and close when the present ones have left.
-        """
-        with self._lock:
-            self._is_retired = True
-            self._close_if_done()
-
-    def _close_if_done(self) -> None:
-        if self._is_retired and self._reading == 0:
-            shards, self._shards = self._shards, {}
-            close_all(shards)
 
 
 @dataclass(slots=True)
@@ -165,13 +45,19 @@ class OpenedStates:
     """
 
     def __init__(
-        self, root: Path, *, clock: Clock = time.monotonic, poll_seconds: float = POLL_SECONDS
+        self,
+        root: Path,
+        kept: KeptRecords,
+        *,
+        clock: Clock = time.monotonic,
+        poll_seconds: float = POLL_SECONDS,
     ) -> None:
         self._root = root
         self._clock = clock
         self._poll_seconds = poll_seconds
         self._lock = threading.Lock()
         self._served: dict[str, _Served] = {}
+        self._kept = kept
 
     def fresh(self, index: str) -> OpenedState | None:
         """
@@ -268,7 +154,7 @@ class OpenedStates:
     def _opened(self, index: str, folder: StateFolder, served: _Served | None) -> OpenedState:
         for _ in range(_TRIES):
             try:
-                state = OpenedState(index, folder)
+                state = OpenedState(index, folder, self._kept)
                 if served is not None:
                     # While it is opened, the earlier state answers.
                     state.open_as(served.state)

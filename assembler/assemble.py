@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from assembler.budget import Measure, measure
 from assembler.coarse import section_limit
@@ -29,20 +30,24 @@ from assembler.ports import (
     Embedder,
     IndexCatalog,
     Reranker,
+    TokenCounter,
     TokenCounters,
 )
 from assembler.profile import Profile
 from assembler.rank import Candidate
 from assembler.reads import Reads, Texts
 from assembler.report import AssembledContext, Degradation, Disposition, Stage
-from assembler.request import AssembleRequest, ExpansionMode, PackRequest
+from assembler.request import AssembleRequest, Budget, ExpansionMode, PackRequest, PromptWindow
 from assembler.rerank import check_rerank, is_wanted, kept
-from assembler.rules import Rules, share_of
+from assembler.rules import Rules, no_spans, share_of
 from assembler.stages import StageObserver, Stages, TimeLeft, no_deadline, unobserved
 from assembler.widen import Widened, widened
 
 GROWTH_SECONDS = 0.05
 """What has to be left before passages are grown: the rest of a request takes half of it."""
+
+Made: TypeAlias = tuple[Packed, tuple[Evidence, ...], tuple[Candidate, ...], Widened]
+"""A context, its evidence, candidates without any text, and what was found beside."""
 
 
 class ContextAssembler:
@@ -98,7 +103,7 @@ class ContextAssembler:
         """
         stages = Stages(self._clock, time_left, self._observe)
         counter = self._counters.get(request.budget.tokenizer)
-        meter = await off_loop(measure, request.budget, counter)
+        meter = await _measured(request.budget, counter)
         check_rerank(request, is_there=self._look.has_reranker)
         looked = await self._look.look(request, stages)
         named = await self._reads.named(request.exclude, looked.scopes)
@@ -152,7 +157,7 @@ class ContextAssembler:
         """
         stages = Stages(self._clock, observe=self._observe)
         counter = self._counters.get(request.budget.tokenizer)
-        meter = await off_loop(measure, request.budget, counter)
+        meter = await _measured(request.budget, counter)
         with stages.timed(Stage.PACK):
             work, basis = await off_loop(
                 given_work, request, meter.limit, self._look.profile("default")
@@ -172,34 +177,50 @@ class ContextAssembler:
         work: Work,
         meter: Measure,
         stages: Stages,
-    ) -> tuple[Packed, tuple[Evidence, ...], tuple[Candidate, ...], Widened]:
+    ) -> Made:
         """
         Read sections in rank order and pack; read the rest only when room is left for it.
-
-        Returns:
-            The context, its evidence, candidates without any text, and what was found beside.
         """
         start, end = 0, first_read(inside, meter.limit)
         while True:
             with stages.timed(Stage.FETCH_SECTIONS):
                 await self._reads.texts(inside[start:end], looked.scopes, texts)
-            with stages.timed(Stage.EXPAND):
-                wider = await off_loop(
-                    widened, request, looked, inside[:end], texts.sections, excluded
-                )
-                evidence, lost = await off_loop(
-                    expand,
-                    wider.candidates,
-                    texts.sections,
-                    texts.own,
-                    request.expansion,
-                    [query.text for query in request.queries],
-                )
-            with stages.timed(Stage.PACK):
-                packed = await off_loop(pack, replace(work, evidence=evidence), meter)
-            if end >= len(inside) or not packed.filling.has_room(inside[end].score):
-                return packed, evidence, lost, wider
+            made = await off_loop(
+                _packed, request, looked, inside[:end], texts, excluded, work, meter, stages
+            )
+            if end >= len(inside) or not made[0].filling.has_room(inside[end].score):
+                return made
             start, end = end, len(inside)
+
+
+async def _measured(budget: Budget, counter: TokenCounter) -> Measure:
+    is_counted = isinstance(budget.room, PromptWindow) and budget.room.messages is not None
+    return await off_loop(measure, budget, counter) if is_counted else measure(budget, counter)
+
+
+def _packed(
+    request: AssembleRequest,
+    looked: Looked,
+    inside: Sequence[Candidate],
+    texts: Texts,
+    excluded: Exclusions,
+    work: Work,
+    meter: Measure,
+    stages: Stages,
+) -> Made:
+    with stages.timed(Stage.EXPAND):
+        wider = widened(request, looked, inside, texts.sections, excluded)
+        evidence, lost = expand(
+            wider.candidates,
+            texts.sections,
+            texts.own,
+            request.expansion,
+            [query.text for query in request.queries],
+            texts.matched,
+        )
+    with stages.timed(Stage.PACK):
+        packed = pack(replace(work, evidence=evidence), meter)
+    return packed, evidence, lost, wider
 
 
 def _work(
@@ -220,7 +241,7 @@ def _work(
             targets=request.targets,
             fill=request.fill,
             price=looked.profile.price_at(best_cosine(candidates)),
-            forbidden=excluded.spans,
+            forbidden=excluded.spans if excluded.ranges else no_spans,
         ),
         layout=request.layout,
         support=looked.support if request.expansion.mode is ExpansionMode.AUTO else None,
