@@ -76,11 +76,9 @@ class EdgeRecords:
         self._kept.asked(len(ids) - len(missing), len(missing))
         if not missing:
             return found
-        made: dict[PointId, Record[Item] | None] = {}
-        for point, payload in self._shard.payloads_of(missing, keys):
-            record = made[point] = decode(payload, kind)
-            if record is not None:
-                self._kept.keep(shelf, point, record)
+        read = ((point, decode(one, kind)) for point, one in self._shard.payloads_of(missing, keys))
+        made = {point: record for point, record in read if record is not None}
+        self._kept.keep(shelf, made)
         return [
             made.get(point) if record is None else record
             for point, record in zip(ids, found, strict=True)

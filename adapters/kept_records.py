@@ -11,7 +11,7 @@ import sys
 import threading
 import uuid
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from adapters.decoded import Record
@@ -66,17 +66,17 @@ class KeptRecords:
             self._hits += known
             self._misses += missing
 
-    def keep(self, shelf: Shelf[Item], point: PointId, record: Record[Item]) -> None:
+    def keep(self, shelf: Shelf[Item], records: Mapping[PointId, Record[Item]]) -> None:
         """
-        Keep a record, and let go of others where there is no room.
+        Keep records, and let go of others where there is no room.
         """
-        size = bytes_of(record)
         with self._lock:
-            if point in shelf.records:
-                return
-            shelf.records[point] = record
-            self._queue.append((shelf, point, size))
-            self.bytes += size
+            for point, record in records.items():
+                if point not in shelf.records:
+                    size = bytes_of(record)
+                    shelf.records[point] = record
+                    self._queue.append((shelf, point, size))
+                    self.bytes += size
             while self.bytes > self._most_bytes:
                 self._forget(*self._queue.popleft())
 

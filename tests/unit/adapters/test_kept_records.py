@@ -39,10 +39,10 @@ def section(text: str) -> Record[Section]:
 def test_the_first_that_came_goes_first() -> None:
     kept, one, other = KeptRecords(2 * HIT_BYTES), Shelf[None](), Shelf[None]()
 
-    kept.keep(one, 1, record("a"))
-    kept.keep(other, 1, record("b"))
-    kept.keep(one, 1, record("again"))
-    kept.keep(one, 2, record("c"))
+    kept.keep(one, {1: record("a")})
+    kept.keep(other, {1: record("b")})
+    kept.keep(one, {1: record("again")})
+    kept.keep(one, {2: record("c")})
 
     assert (one.records, other.records) == ({2: record("c")}, {1: record("b")})
     assert kept.bytes == 2 * HIT_BYTES
@@ -51,16 +51,16 @@ def test_the_first_that_came_goes_first() -> None:
 def test_where_there_is_no_room_nothing_is_kept() -> None:
     kept, shelf = KeptRecords(0), Shelf[None]()
 
-    kept.keep(shelf, 1, record("a"))
+    kept.keep(shelf, {1: record("a")})
 
     assert (shelf.records, kept.bytes) == ({}, 0)
 
 
 def test_a_shelf_is_cleared_and_others_stay() -> None:
     kept, one, other = KeptRecords(9 * HIT_BYTES), Shelf[None](), Shelf[None]()
-    kept.keep(one, 1, record("a"))
-    kept.keep(other, 1, record("b"))
-    kept.keep(one, 2, record("c"))
+    kept.keep(one, {1: record("a")})
+    kept.keep(other, {1: record("b")})
+    kept.keep(one, {2: record("c")})
 
     kept.clear([one])
 
