@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from adapters.decoded import Decode, Record, ScoredRecord
-from adapters.edge_opened import POLL_SECONDS, OpenedStates
-from adapters.edge_opened_state import OpenedState
+from adapters.edge_opened import OpenedState
+from adapters.edge_served import POLL_SECONDS, OpenedStates
 from adapters.head import Head
 from adapters.kept_records import MOST_BYTES, KeptRecords
 from adapters.ledger import source_rows
@@ -36,7 +36,7 @@ class EdgeIndex(PointReads):
     The `IndexCatalog` and `ChunkIndex` of a folder of embedded indexes.
 
     Several processes of one user may serve the same folder. A new publication is seen at most
-    `poll_seconds` later; reads that are under way end on the state they began with.
+    `poll_seconds` later; requests that are under way end on the version they began with.
     """
 
     def __init__(
@@ -93,7 +93,10 @@ class EdgeIndex(PointReads):
                 raise VersionGone(str(scope.version))
             return state.head(scope.tenant), manifest.bm25
 
-        return await self._ask(scope.index, known)
+        fresh = self._states.fresh(scope.index)
+        if fresh is not None and fresh.sees(scope.tenant, scope.version):
+            return known(fresh)
+        return await asyncio.to_thread(self._states.read, scope, known)
 
     async def _query(
         self, scope: ReadScope, queries: Sequence[PointQuery]
@@ -101,7 +104,7 @@ class EdgeIndex(PointReads):
         def search(state: OpenedState) -> Sequence[Sequence[ScoredRecord]]:
             return state.records(scope.version).search(queries)
 
-        return await asyncio.to_thread(self._states.ask, scope.index, search)
+        return await asyncio.to_thread(self._states.read, scope, search)
 
     async def _scroll(
         self, scope: ReadScope, wanted: Filter, keys: tuple[str, ...] | None, page: int
@@ -109,7 +112,7 @@ class EdgeIndex(PointReads):
         def scroll(state: OpenedState) -> Sequence[Payload]:
             return state.shard(scope.version).scroll(wanted, keys, page)
 
-        return await asyncio.to_thread(self._states.ask, scope.index, scroll)
+        return await asyncio.to_thread(self._states.read, scope, scroll)
 
     async def _records(
         self,
@@ -126,7 +129,7 @@ class EdgeIndex(PointReads):
         def read(state: OpenedState) -> Sequence[Record[Any] | None]:
             return state.records(scope.version).sections(wanted, page)
 
-        return await asyncio.to_thread(self._states.ask, scope.index, read)
+        return await asyncio.to_thread(self._states.read, scope, read)
 
     async def _ask(
         self, index: str, ask: Callable[[OpenedState], Answer], *, refresh: bool = False

@@ -36,6 +36,13 @@ class StateFolder:
         """
         return self.path / "build.json"
 
+    @property
+    def scrubbed(self) -> Path:
+        """
+        Return the file that names the first state without what was purged last.
+        """
+        return self.path / "scrubbed"
+
     def ledger(self, digest: str) -> Path:
         """
         Return the file of a tenant's ledger, by the hash of the tenant's name.

@@ -164,6 +164,7 @@ class EdgePlace:
             del self._shards[generation]
             shutil.rmtree(path)
             draft.rename(path)
+        self._state.scrubbed.write_text(self._state.name)
         self._is_scrubbed = True
 
     def remove_unused(self) -> tuple[str, ...]:

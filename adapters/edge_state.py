@@ -47,6 +47,22 @@ def read_heads(index: str, state: StateFolder) -> tuple[dict[str, Head], str | N
     return read_record(HEADS, index, state.heads.name, stored.get("tenants")), newest
 
 
+def read_scrubbed(index: str, state: StateFolder) -> str:
+    """
+    Return the name of the first state without what was purged last; "" where nothing ever was.
+
+    Raises:
+        IndexUnusable: The file cannot be read.
+    """
+    try:
+        return state.scrubbed.read_text().strip()
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        problem = f"{state.scrubbed.name} is damaged; publish the index again"
+        raise IndexUnusable(index, problem) from error
+
+
 def read_manifests(index: str, state: StateFolder) -> dict[str, Manifest]:
     """
     Return the manifests by generation.

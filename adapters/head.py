@@ -11,6 +11,11 @@ from dataclasses import dataclass, field
 from adapters.bm25 import bm25_language
 from adapters.records import TenantLedger
 from adapters.store import Manifest
+from assembler.scope import IndexVersion
+
+SETTLE_SECONDS = 31.0
+"""How long a request may go on with a head that has moved: it was cached for a second, and the
+longest deadline is 30."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +106,32 @@ def kept_head(before: Head, ledger: TenantLedger) -> Head:
     """
     return head_of(
         ledger, moved_back_at=before.moved_back_at, moved_back_from=before.moved_back_from
+    )
+
+
+def sees(head: Head, version: IndexVersion) -> bool:
+    """
+    Return whether a version can be read where this is the head.
+    """
+    return (
+        version.generation == head.generation
+        and head.oldest_revision <= version.revision <= head.revision
+        and version.revision not in head.gone
+    )
+
+
+def covers(later: Head, earlier: Head) -> bool:
+    """
+    Return whether every version that could be read where a head was can be read where it is now.
+    """
+    return (
+        later.generation == earlier.generation
+        and later.oldest_revision <= earlier.oldest_revision
+        and later.revision >= earlier.revision
+        and not any(
+            earlier.oldest_revision <= revision <= earlier.revision
+            for revision in set(later.gone).difference(earlier.gone)
+        )
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from adapters.builds import no_build, require_whole
-from adapters.head import Build, Head
+from adapters.head import SETTLE_SECONDS, Build, Head
 from adapters.index_names import is_index_name, require_index_name
 from adapters.part_reader import Looked, PartReader, PointPartReader
 from adapters.point_upkeep import PointUpkeep
@@ -28,10 +28,6 @@ from assembler.scope import IndexVersion
 
 LEASE_SECONDS = 300.0
 """How long a writer that died keeps others out. A living one renews its lease as it writes."""
-
-SETTLE_SECONDS = 31.0
-"""How long a request may go on with a head that has moved: it was cached for a second, and the
-longest deadline is 30."""
 
 DEFAULT_SETTINGS = CollectionSettings()
 NOTHING = TenantLedger(None, 0, readers_required=False, rows=(), revisions=())

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from adapters.document_embedder import DocumentEmbedder
 from adapters.edge_store import EdgeStore
 from adapters.records import ChunkPoint, LedgerRow, RevisionSummary, SectionPoint
 from adapters.store import IndexStore, Publication
@@ -30,7 +31,7 @@ from bench.quality.stored import source_id_of
 from evaluation.question_set import Document, QuestionSet
 from indexer.cut_source import CHUNKER, CutSource, cut_source, section_input
 from indexer.keys import key_of
-from indexer.ports import DocumentEmbedder, Progress
+from indexer.ports import Progress
 from indexer.sources import SourceFile
 from indexer.write import mean_vector
 

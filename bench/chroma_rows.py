@@ -24,6 +24,7 @@ from typing import TypeAlias
 import numpy as np
 import tiktoken
 
+from adapters.document_embedder import DocumentEmbedder
 from adapters.embedder import OnnxEmbedder
 from adapters.tokenizer_files import install_tokenizers, rank_path
 from assembler.span import Span
@@ -31,7 +32,7 @@ from evaluation.bootstrap import Estimate, mean_of
 from evaluation.chunk_measures import ChunkScores
 from evaluation.chunk_search import ChunkOf, search_chunks
 from evaluation.question_set import Document, QuestionSet, read_set
-from evaluation.vector_cache import CachedEmbedder, DocumentEmbedder
+from evaluation.vector_cache import CachedEmbedder
 from indexer.strategies.cluster import best_groups, mean_similarity
 from indexer.strategies.recursive import Level, split_recursively
 from indexer.windows import Windows

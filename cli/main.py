@@ -20,6 +20,7 @@ from cli import (
     ask,
     attach,
     compare,
+    cut,
     demo,
     index,
     indexes,
@@ -82,6 +83,7 @@ app.command("count")(look.count)
 app.command("compare")(compare.compare)
 app.command("tune")(tune.tune)
 app.command("strategies")(strategies.strategies)
+app.command("cut")(cut.cut)
 app.command("windows")(windows.windows)
 app.command("demo")(demo.demo)
 

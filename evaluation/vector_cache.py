@@ -8,55 +8,14 @@ import hashlib
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
+from adapters.document_embedder import DocumentEmbedder
 from adapters.store import EmbeddingSpec
 from assembler.ports import Vector
 
 BATCH_TEXTS = 256
-
-
-class DocumentEmbedder(Protocol):
-    """
-    Turns documents into vectors and tells how long texts are for the model.
-    """
-
-    @property
-    def spec(self) -> EmbeddingSpec:
-        """
-        Return how texts become vectors.
-        """
-        ...
-
-    def count(self, text: str) -> int:
-        """
-        Return the model's tokens of a document, prefix and special tokens included.
-        """
-        ...
-
-    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
-        """
-        Return the code point range of each token of a text, special tokens left out.
-        """
-        ...
-
-    def embed_documents(
-        self, texts: Sequence[str], progress: Callable[[int], None] | None = None
-    ) -> list[Vector]:
-        """
-        Return one normalised vector per document, in order.
-        """
-        ...
-
-    def embed_spans(
-        self, text: str, spans: Sequence[tuple[int, int]], overlap: int
-    ) -> list[Vector]:
-        """
-        Return one normalised vector per range of a text, each of its tokens' vectors in the whole.
-        """
-        ...
 
 
 class CachedEmbedder:

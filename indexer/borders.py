@@ -23,6 +23,12 @@ _LISTED = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|\||#{1,6}\s|>|```|~~~)")
 _NUMBERED = regex.compile(r"(?<=\p{Ll}{4}[.!?][)\]»“”\"]?|[)\]»“”\"][.!?])(?=\d{1,3} ?\p{Lu})")
 """A margin or note number that stuck to the end of a sentence: "… is due.12 The fee …"."""
 
+_CLOSING = regex.compile(r"[*_~`\"'\p{Pf})\]]+(?:\s+|$)")
+"""Marks that close what the sentence before opened: "**Never.** It stays", "(See above.) It"."""
+
+VERSION = "2"
+"""Changes when equal text gets other borders."""
+
 GRAPHEMES_LOOKED_BACK = 64
 LEAST_CLUSTERS = 4
 
@@ -75,11 +81,19 @@ def _sentences(text: str, start: int, end: int, language: str, *, is_code: bool)
         position, found = low, []
         for sentence in sentencex.segment(language or "en", paragraph[low:high]):
             if position > low and sentence.strip():
-                found.append(start + position)
+                found.append(_behind_closing(paragraph, position, high))
             position += len(sentence)
         if position == high:
-            offsets += found
+            offsets += (start + offset for offset in found if offset < high)
     return sorted({*offsets, *(match.start() for match in _NUMBERED.finditer(text, start, end))})
+
+
+def _behind_closing(text: str, offset: int, end: int) -> int:
+    """
+    Return a sentence's start, moved behind marks that close what stands before it.
+    """
+    closing = None if text[offset - 1].isspace() else _CLOSING.match(text, offset, end)
+    return closing.end() if closing else offset
 
 
 def forced_cut(text: str, start: int, reach: int) -> int:

@@ -4,10 +4,8 @@ What a run's chunks are like, and why their borders are where they are.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from assembler.model import BorderKind, Section
@@ -22,6 +20,7 @@ WHY = {
     BorderKind.SENTENCE: "size: sentence",
     BorderKind.FORCED: "forced: inside a sentence",
 }
+START = "start of the text"
 HEADING = "structure: heading"
 SECTION_FULL = "size: section full"
 UNKNOWN_LANGUAGE = "unknown"
@@ -66,7 +65,7 @@ class BuildReport:
             self.chunk_tokens[draft.tokens] += 1
             if terms < WEAK_TERMS:
                 self.weak[cut.file.source_id] += 1
-        self.borders.update(_whys(cut))
+        self.borders.update(begins(cut)[1:])
         spans = [draft.chunk.span for draft in cut.drafts]
         self.covered += sum(span.length for span in union_of(spans))
         self.occurrences += sum(span.length for span in spans)
@@ -147,14 +146,19 @@ def _terms(draft: Draft) -> set[str]:
     return {one.lower() for one in _TERM.findall(draft.text)}
 
 
-def _whys(cut: CutSource) -> Iterator[str]:
-    for before, section in itertools.pairwise(cut.sections):
-        yield SECTION_FULL if section.heading_path == before.heading_path else HEADING
+def begins(cut: CutSource) -> list[str]:
+    """
+    Return why each chunk of a source begins where it does, in order.
+    """
+    found: list[str] = []
+    before: Section | None = None
     for section in cut.sections:
-        yield from _inside(section)
-
-
-def _inside(section: Section) -> Iterator[str]:
-    kinds = {border.offset: border.kind for border in section.borders}
-    for span in section.chunk_spans[1:]:
-        yield WHY[kinds.get(span.start, BorderKind.FORCED)]
+        if before is None:
+            found.append(START)
+        else:
+            is_same = section.heading_path == before.heading_path
+            found.append(SECTION_FULL if is_same else HEADING)
+        kinds = {border.offset: border.kind for border in section.borders}
+        found += [WHY[kinds.get(span.start, BorderKind.FORCED)] for span in section.chunk_spans[1:]]
+        before = section
+    return found

@@ -4,10 +4,10 @@ How a run cuts: as it is asked, or as the index has it.
 
 from __future__ import annotations
 
+from adapters.document_embedder import DocumentEmbedder
 from adapters.store import ChunkerSpec, Manifest
 from assembler.errors import InvalidRequest
 from indexer.cut_source import CHUNKER
-from indexer.ports import DocumentEmbedder
 from indexer.request import IndexRequest
 from indexer.strategies.registry import check_limit, chunker_of, kept_chunker
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from adapters.document_embedder import DocumentEmbedder
 from adapters.store import ChunkerSpec
 from assembler.filters import FieldValue
 from assembler.model import (
@@ -23,7 +24,7 @@ from assembler.model import (
 )
 from assembler.span import Span
 from indexer.keys import key_of
-from indexer.ports import ChatModel, DocumentEmbedder
+from indexer.ports import ChatModel
 from indexer.sources import SourceFile
 from indexer.strategies import late
 from indexer.strategies.context_sentence import with_sentences

@@ -8,12 +8,13 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
+from adapters.document_embedder import DocumentEmbedder
 from adapters.part_reader import PartReader
 from adapters.store import IndexStore
 from assembler.profile import PROFILES
 from indexer.cut_source import CutSource
 from indexer.index import cut_wanted
-from indexer.ports import ChatModel, DocumentEmbedder, Progress
+from indexer.ports import ChatModel, Progress
 from indexer.prepare import Prepared, prepare
 from indexer.read_source import Unreadable
 from indexer.request import IndexRequest, Summary

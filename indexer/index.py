@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from adapters.document_embedder import DocumentEmbedder
 from adapters.records import LedgerRow, RevisionSummary
 from adapters.store import IndexStore, Manifest, Publication
 from assembler.model import FOREVER
@@ -17,7 +18,7 @@ from indexer.cut_source import CutSource, cut_source
 from indexer.language import Foreign, tokens_per_word, unknown_share
 from indexer.oddities import oddities_of
 from indexer.plan import Wanted, described_sha256, ended_rows
-from indexer.ports import ChatModel, DocumentEmbedder, Progress
+from indexer.ports import ChatModel, Progress
 from indexer.prepare import Prepared, prepare
 from indexer.read_all import ReadSource
 from indexer.request import IndexRequest, Summary

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from adapters.document_embedder import DocumentEmbedder
 from adapters.payload_keys import payload_path
 from adapters.records import LedgerRow, TenantLedger
 from adapters.store import Bm25Spec, ChunkerSpec, EmbeddingSpec, Manifest
@@ -17,7 +18,7 @@ from assembler.profile import PROFILES, profile_of
 from indexer.configuration import chunker_for
 from indexer.cut_source import CHUNKER
 from indexer.plan import End, Plan, Wanted, make_plan
-from indexer.ports import DocumentEmbedder, Progress
+from indexer.ports import Progress
 from indexer.read_all import ReadSource, read_all
 from indexer.request import IndexRequest, Summary
 from indexer.sources import SourceFile

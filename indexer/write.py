@@ -7,12 +7,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from adapters.document_embedder import DocumentEmbedder
 from adapters.records import ChunkPoint, SectionPoint
 from adapters.store import Publication
 from assembler.model import Section
 from assembler.ports import Vector
 from indexer.cut_source import CutSource, Draft, section_input
-from indexer.ports import DocumentEmbedder, Progress
+from indexer.ports import Progress
 
 BATCH_CHUNKS = 1024
 SAVED_TOGETHER = 256

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
+from adapters.document_embedder import DocumentEmbedder
 from assembler.span import Span
 from indexer.borders import find_borders
 from indexer.cut import Cutter
 from indexer.formats.registry import AS_MARKDOWN
-from indexer.ports import ChatModel, DocumentEmbedder
+from indexer.ports import ChatModel
 from indexer.ruler import Ruler
 from indexer.sections import Part, split_sections
 from indexer.sources import is_code

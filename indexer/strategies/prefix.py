@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from indexer.ports import DocumentEmbedder
+from adapters.document_embedder import DocumentEmbedder
 
 HEADING_JOINT = " > "
 

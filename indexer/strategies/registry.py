@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from adapters.store import ChunkerSpec
 from assembler.errors import InvalidRequest
+from indexer import borders
 from indexer.strategies.adaptive import cut_adaptively
 from indexer.strategies.auto import cut_automatically
 from indexer.strategies.by_model import PROMPT_VERSION as BORDERS_VERSION
@@ -234,7 +235,9 @@ def chunker_of(name: str, given: Mapping[str, Value] | None = None) -> ChunkerSp
     if not values.get(CONTEXT):
         values.pop(CONTEXT, None)
     _check_together(name, values)
-    version = strategy.version + (f"+context{CONTEXT_VERSION}" if CONTEXT in values else "")
+    version = f"{strategy.version}+borders{borders.VERSION}"
+    if CONTEXT in values:
+        version += f"+context{CONTEXT_VERSION}"
     return ChunkerSpec(name, version, values)
 
 

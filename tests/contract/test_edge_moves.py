@@ -14,11 +14,13 @@ from adapters.edge_index import EdgeIndex
 from adapters.edge_paths import StateFolder
 from adapters.edge_state import read_heads
 from adapters.edge_store import EdgeStore
-from assembler.errors import IndexUnusable
+from adapters.head import SETTLE_SECONDS
+from adapters.records import Retention
+from assembler.errors import IndexUnusable, VersionGone
 from assembler.model import PointKind
 from assembler.ports import SparseSearch
 from assembler.scope import IndexVersion, ReadScope, Scope
-from tests.contract.corpus import Source, hits_of, publish
+from tests.contract.corpus import Source, hits_of, publish, summary
 
 CATS = Source("cats", ("Cats sleep.",))
 MANY = KEPT_STATES + 2
@@ -131,3 +133,91 @@ def test_a_state_that_became_current_is_not_discarded(tmp_path: Path) -> None:
 
     assert not lost.path.exists()
     assert [one.ledger.revision for one in store.listings()] == [1]
+
+
+async def found(index: EdgeIndex, version: IndexVersion) -> list[str]:
+    (hits,) = await index.search_text(scope_at(version), SEARCH)
+    return sorted(hit.chunk.provenance.source_id for hit in hits_of(hits))
+
+
+async def test_a_request_under_way_keeps_its_version_over_a_rollback_and_the_next_publish(
+    tmp_path: Path,
+) -> None:
+    now = [0.0]
+    store, index = EdgeStore(tmp_path), EdgeIndex(tmp_path, is_exact=True, clock=lambda: now[0])
+    publish(store, [CATS])
+    publish(store, [replace(CATS, source_id="second")])
+    version = (await index.resolve("docs", "", refresh=True)).version
+
+    with store.upkeep("docs", "") as upkeep:
+        upkeep.roll_back(None, at=1e9)
+    publish(store, [replace(CATS, source_id="third")])
+    later = (await index.resolve("docs", "", refresh=True)).version
+
+    assert await found(index, version) == ["cats", "second"]
+    assert await found(index, later) == ["cats", "third"]
+    now[0] += SETTLE_SECONDS
+    with pytest.raises(VersionGone):
+        await found(index, version)
+    assert await found(index, later) == ["cats", "third"]
+    await index.close()
+
+
+async def test_what_is_left_open_is_bounded_and_closed_at_the_end(tmp_path: Path) -> None:
+    store, index = EdgeStore(tmp_path), EdgeIndex(tmp_path, is_exact=True, clock=lambda: 0.0)
+    publish(store, [CATS])
+    versions = []
+    for number in range(10):
+        publish(store, [replace(CATS, source_id=f"{number}")])
+        versions.append((await index.resolve("docs", "", refresh=True)).version)
+        with store.upkeep("docs", "") as upkeep:
+            upkeep.roll_back(None, at=1e9)
+        await index.resolve("docs", "", refresh=True)
+
+    assert [await found(index, version) for version in versions[-8:]] == [
+        [f"{number}", "cats"] for number in range(2, 10)
+    ]
+    for version in versions[:2]:
+        with pytest.raises(VersionGone):
+            await found(index, version)
+    await index.close()
+
+
+async def test_a_collection_leaves_a_request_under_way_what_it_reads(tmp_path: Path) -> None:
+    store, index = EdgeStore(tmp_path), EdgeIndex(tmp_path, is_exact=True, clock=lambda: 0.0)
+    first = publish(store, [CATS])
+    with store.publication("docs", "") as publication:
+        (row,) = publication.ledger.rows
+        publication.end_version(row, to_rev=publication.revision)
+        ended = replace(row, to_rev=publication.revision)
+        publication.commit((ended,), readers_required=False, summary=summary(2, ended=1))
+    publish(store, [replace(CATS, source_id="second")])
+    await index.resolve("docs", "", refresh=True)
+
+    with store.upkeep("docs", "") as upkeep:
+        assert upkeep.collect(Retention(revisions=1, retired_seconds=0.0), at=1e10).points > 0
+    await index.resolve("docs", "", refresh=True)
+
+    assert await found(index, first) == ["cats"]
+    await index.close()
+
+
+async def test_a_purge_closes_what_was_left_open(tmp_path: Path) -> None:
+    store, index = EdgeStore(tmp_path), EdgeIndex(tmp_path, is_exact=True, clock=lambda: 0.0)
+    publish(store, [CATS])
+    publish(store, [replace(CATS, source_id="second")])
+    version = (await index.resolve("docs", "", refresh=True)).version
+    with store.upkeep("docs", "") as upkeep:
+        upkeep.roll_back(None, at=1e9)
+    await index.resolve("docs", "", refresh=True)
+    assert await found(index, version) == ["cats", "second"]
+
+    with store.upkeep("docs", "") as upkeep:
+        upkeep.purge("cats", at=1e9)
+    publish(store, [replace(CATS, source_id="third")])
+    later = (await index.resolve("docs", "", refresh=True)).version
+
+    with pytest.raises(VersionGone):
+        await found(index, version)
+    assert await found(index, later) == ["third"]
+    await index.close()

@@ -16,7 +16,7 @@ import pytest
 
 from adapters.edge_files import IndexFolder
 from adapters.edge_index import EdgeIndex
-from adapters.edge_opened import OpenedStates
+from adapters.edge_served import OpenedStates
 from adapters.edge_store import EdgeStore
 from adapters.kept_records import KeptRecords
 from assembler.errors import IndexUnavailable, IndexUnknown, IndexUnusable
@@ -24,31 +24,20 @@ from assembler.model import PointKind
 from assembler.ports import SparseSearch
 from assembler.scope import ReadScope, Scope
 from tests.contract.corpus import Source, hits_of, manifest, publish, write
+from tests.contract.hand_clock import HandClock
 
 CATS = Source("cats", ("Cats sleep. Cats hunt.",))
 DOGS = Source("dogs", ("Dogs bark.",))
 SEARCH = [SparseSearch("cats", PointKind.CHUNK, 5)]
 
 
-class Hand:
-    """
-    A clock that is moved by hand.
-    """
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def __call__(self) -> float:
-        return self.seconds
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
 
 
 @pytest.fixture
-def clock() -> Hand:
-    return Hand()
-
-
-@pytest.fixture
-async def index(tmp_path: Path, clock: Hand) -> AsyncIterator[EdgeIndex]:
+async def index(tmp_path: Path, clock: HandClock) -> AsyncIterator[EdgeIndex]:
     made = EdgeIndex(tmp_path, clock=clock)
     yield made
     await made.close()
@@ -59,7 +48,7 @@ def states(root: Path) -> list[str]:
 
 
 async def test_a_publication_is_seen_after_a_second_without_restart(
-    tmp_path: Path, index: EdgeIndex, clock: Hand
+    tmp_path: Path, index: EdgeIndex, clock: HandClock
 ) -> None:
     store = EdgeStore(tmp_path)
     publish(store, [CATS])
@@ -82,7 +71,7 @@ async def test_a_refresh_sees_a_publication_at_once(tmp_path: Path, index: EdgeI
 
 
 async def test_reads_go_on_while_states_change(
-    tmp_path: Path, index: EdgeIndex, clock: Hand
+    tmp_path: Path, index: EdgeIndex, clock: HandClock
 ) -> None:
     store = EdgeStore(tmp_path)
     version = publish(store, [CATS])
@@ -238,7 +227,7 @@ async def test_a_folder_that_cannot_be_written_is_said_to_be(tmp_path: Path) -> 
 
 
 async def test_an_index_that_is_removed_is_unknown(
-    tmp_path: Path, index: EdgeIndex, clock: Hand
+    tmp_path: Path, index: EdgeIndex, clock: HandClock
 ) -> None:
     publish(EdgeStore(tmp_path), [CATS])
     await index.resolve("docs", "")
@@ -310,7 +299,7 @@ async def test_what_was_read_once_is_known(tmp_path: Path, index: EdgeIndex) -> 
 
 
 async def test_what_was_read_goes_with_its_state(
-    tmp_path: Path, index: EdgeIndex, clock: Hand
+    tmp_path: Path, index: EdgeIndex, clock: HandClock
 ) -> None:
     kept = KeptRecords()
     opened = OpenedStates(tmp_path, kept, clock=clock)

@@ -25,6 +25,7 @@ from assembler.ports import SparseSearch
 from assembler.scope import ReadScope, Scope
 from tests.contract.corpus import Source, manifest, publish, summary, write
 from tests.contract.desired import OTHER, bring_to
+from tests.contract.hand_clock import HandClock
 from tests.qdrant_server.fields import IMPLEMENTED
 from tests.qdrant_server.server import TestServer
 
@@ -33,25 +34,13 @@ DOGS = Source("dogs", ("Dogs bark.",))
 SEARCH = [SparseSearch("cats", PointKind.CHUNK, 5)]
 
 
-class Hand:
-    """
-    A clock that is moved by hand.
-    """
-
-    def __init__(self) -> None:
-        self.seconds = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.seconds
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock(1_000_000.0)
 
 
 @pytest.fixture
-def clock() -> Hand:
-    return Hand()
-
-
-@pytest.fixture
-def store(server: TestServer, clock: Hand) -> Iterator[QdrantStore]:
+def store(server: TestServer, clock: HandClock) -> Iterator[QdrantStore]:
     address = QdrantServer("127.0.0.1", grpc_port=server.port)
     made = QdrantStore(address, wall_clock=clock, settle_seconds=0.0)
     yield made
@@ -59,14 +48,14 @@ def store(server: TestServer, clock: Hand) -> Iterator[QdrantStore]:
 
 
 @pytest.fixture
-async def index(server: TestServer, clock: Hand) -> AsyncIterator[QdrantIndex]:
+async def index(server: TestServer, clock: HandClock) -> AsyncIterator[QdrantIndex]:
     made = QdrantIndex(QdrantServer("127.0.0.1", grpc_port=server.port), clock=clock)
     yield made
     await made.close()
 
 
 async def test_the_head_is_cached_for_a_second(
-    store: QdrantStore, index: QdrantIndex, clock: Hand
+    store: QdrantStore, index: QdrantIndex, clock: HandClock
 ) -> None:
     publish(store, [CATS])
     assert (await index.resolve("docs", "")).version.revision == 1
@@ -159,7 +148,7 @@ async def test_an_api_key_is_sent() -> None:
 
 
 async def test_a_writer_that_died_is_followed_after_its_lease(
-    server: TestServer, store: QdrantStore, clock: Hand
+    server: TestServer, store: QdrantStore, clock: HandClock
 ) -> None:
     publish(store, [CATS])
     address = QdrantServer("127.0.0.1", grpc_port=server.port)
@@ -216,7 +205,7 @@ def test_the_test_server_refuses_what_it_does_not_have() -> None:
 
 
 async def test_what_a_reader_may_still_see_is_swept_after_its_time(
-    server: TestServer, clock: Hand
+    server: TestServer, clock: HandClock
 ) -> None:
     slept: list[float] = []
     address = QdrantServer("127.0.0.1", grpc_port=server.port)

@@ -38,17 +38,35 @@ def faults(objects: list[Manifest]) -> list[str]:
         *_probes(container),
         *_references(by_kind, pod, container, config),
         *_files(container, config, every=True),
-        *(
-            fault
-            for job in by_kind.get("Job", [])
-            for inside in job["spec"]["template"]["spec"]["containers"]
-            for fault in _files(inside, config, every=False)
-        ),
+        *(fault for task in _tasks(by_kind) for fault in _task(task, by_kind, config)),
         *_ends(pod, container, config),
         *_restricted(pod, container),
         *_scaling(by_kind, deployment),
         *_network(by_kind),
     ]
+
+
+def _tasks(by_kind: dict[str, list[Manifest]]) -> list[Manifest]:
+    """
+    Return the pods of Jobs and CronJobs.
+    """
+    jobs = [one["spec"] for one in by_kind.get("Job", [])]
+    jobs += [one["spec"]["jobTemplate"]["spec"] for one in by_kind.get("CronJob", [])]
+    return [one["template"] for one in jobs]
+
+
+def _task(
+    pod: Manifest, by_kind: dict[str, list[Manifest]], config: dict[str, Manifest]
+) -> Iterator[str]:
+    (container,) = pod["spec"]["containers"]
+    own_claims = [
+        {"metadata": {"name": one["persistentVolumeClaim"]["claimName"]}}
+        for one in pod["spec"]["volumes"]
+        if "persistentVolumeClaim" in one  # the documents' volume is not ours to make
+    ]
+    yield from _references({**by_kind, "PersistentVolumeClaim": own_claims}, pod, container, config)
+    yield from _files(container, config, every=False)
+    yield from _restricted(pod, container)
 
 
 def _selectors(
@@ -64,7 +82,7 @@ def _selectors(
         ("topologySpreadConstraints", one["labelSelector"]["matchLabels"])
         for one in pod["spec"].get("topologySpreadConstraints", [])
     ]
-    jobs = [one["spec"]["template"]["metadata"]["labels"] for one in by_kind.get("Job", [])]
+    jobs = [one["metadata"]["labels"] for one in _tasks(by_kind)]
     policies = [
         one["spec"]["podSelector"]["matchLabels"] for one in by_kind.get("NetworkPolicy", [])
     ]

@@ -67,6 +67,15 @@ def container() -> dict[str, Any]:
     return dict(deployment()["spec"]["template"]["spec"]["containers"][0])
 
 
+def task_containers() -> list[dict[str, Any]]:
+    """
+    Return the containers of the Jobs.
+    """
+    job = read("components/index-job/job.yaml")["spec"]
+    collect = read("components/index-job/collect.yaml")["spec"]["jobTemplate"]["spec"]
+    return [one["template"]["spec"]["containers"][0] for one in (job, collect)]
+
+
 def literals(overlay: str) -> dict[str, str]:
     """
     Return the variables that an overlay gives the container.

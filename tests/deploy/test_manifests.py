@@ -30,6 +30,7 @@ from tests.deploy.overlays import (
     needs_kubectl,
     objects,
     read,
+    task_containers,
 )
 
 
@@ -50,8 +51,8 @@ def test_ports_and_probes_are_those_of_the_server() -> None:
 
 
 def test_every_variable_is_a_setting() -> None:
-    job = read("components/index-job/job.yaml")["spec"]["template"]["spec"]["containers"][0]
-    names = [one["name"] for one in container()["env"] + job["env"]] + list(image_variables())
+    env = [one for task in (container(), *task_containers()) for one in task["env"]]
+    names = [one["name"] for one in env] + list(image_variables())
     for overlay in OVERLAYS:
         names += literals(overlay)
 
@@ -88,12 +89,13 @@ def test_the_grace_period_is_longer_than_sleep_and_drain(overlay: str) -> None:
     assert delay > container()["readinessProbe"]["periodSeconds"]
 
 
-def test_the_container_and_the_job_run_commands_that_there_are() -> None:
-    job = read("components/index-job/job.yaml")["spec"]["template"]["spec"]["containers"][0]
-    for arguments in (container()["args"], job["args"][:1]):
-        shown = CliRunner().invoke(app, [*arguments, "--help"])
+def test_the_container_and_the_jobs_run_commands_that_there_are() -> None:
+    for one in (container(), *task_containers()):
+        options = [word for word in one["args"] if word.startswith("--")]
+        words = one["args"][: one["args"].index(options[0])] if options else one["args"]
+        shown = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "300"})
         assert shown.exit_code == 0
-    assert {one for one in job["args"] if one.startswith("--")} == {"--index"}
+        assert all(option in shown.output for option in options)
 
 
 @needs_kubectl
@@ -186,6 +188,7 @@ def with_value(path: str, value: object) -> Callable[[Objects], None]:
 
 
 POD = "Deployment.spec.template.spec"
+TASK = "CronJob.spec.jobTemplate.spec.template.spec"
 MISTAKES = [
     (with_value("Service.spec.selector", {"app": "other"}), "selects no pod"),
     (with_value("Service.spec.ports.0.targetPort", "http"), "no port"),
@@ -205,6 +208,10 @@ MISTAKES = [
     (without("NetworkPolicy.spec.egress"), "egress"),
     (without(f"{POD}.containers.0.volumeMounts.0"), "no volume holds"),
     (without("Job.spec.template.spec.containers.0.volumeMounts.2"), "no volume holds"),
+    (without("Job.spec.template.spec.securityContext.runAsNonRoot"), "restricted"),
+    (without(f"{TASK}.containers.0.volumeMounts.1"), "no volume holds"),
+    (with_value(f"{TASK}.serviceAccountName", "other"), "no ServiceAccount other"),
+    (without(f"{TASK}.containers.0.resources.limits"), "memory"),
 ]
 
 

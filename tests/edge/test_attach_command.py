@@ -6,10 +6,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
 from qdrant_client.http import models as rest
@@ -19,23 +17,10 @@ from adapters.embedder import OnnxEmbedder
 from cli.main import main
 from server.settings import Settings
 from tests.attached import Writer, id_of, langchain_payload, llamaindex_payload, pieces_of
+from tests.edge.commands import Call, caller
 from tests.qdrant_server.server import TestServer
 
 TEXT = "Refunds are paid within a week. " * 40
-
-
-@dataclass(frozen=True)
-class Done:
-    """
-    What a command printed, without line ends in what went wrong, and its exit code.
-    """
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-Attach: TypeAlias = Callable[..., Done]
 
 
 @pytest.fixture
@@ -53,26 +38,15 @@ def attach(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> Attach:
+) -> Call:
     """
     Return a function that runs `attach` before the test's server.
     """
     monkeypatch.setenv("CONTEXT_ASSEMBLER_QDRANT_URL", f"http://127.0.0.1:{writer.server.port}")
     monkeypatch.setenv("CONTEXT_ASSEMBLER_MODEL_DIR", str(settings.model_dir))
     monkeypatch.setenv("COLUMNS", "200")
-
-    def command(*words: str) -> Done:
-        file = ("--file", str(tmp_path / "attached.toml"))
-        monkeypatch.setattr(sys, "argv", ["context-assembler", "attach", *words, *file])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        code = ended.value.code
-        assert isinstance(code, int)
-        return Done(code, printed.out, printed.err.replace("\n", " "))
-
-    return command
+    call = caller(monkeypatch, capsys)
+    return lambda *words: call("attach", *words, "--file", str(tmp_path / "attached.toml"))
 
 
 def write_langchain(writer: Writer, name: str = "lc") -> None:
@@ -83,7 +57,7 @@ def write_langchain(writer: Writer, name: str = "lc") -> None:
 
 
 def test_a_collection_is_looked_at_and_written_down(
-    attach: Attach, writer: Writer, tmp_path: Path
+    attach: Call, writer: Writer, tmp_path: Path
 ) -> None:
     write_langchain(writer)
     writer.write("lc", ["none"], [{"page_content": "none"}], [id_of("none")])
@@ -110,7 +84,7 @@ def test_a_collection_is_looked_at_and_written_down(
 
 
 def test_vectors_of_another_model_are_refused_or_named(
-    attach: Attach, writer: Writer, tmp_path: Path
+    attach: Call, writer: Writer, tmp_path: Path
 ) -> None:
     pieces = list(pieces_of(TEXT))
     writer.create("li", vector="text-dense")
@@ -138,7 +112,7 @@ def test_vectors_of_another_model_are_refused_or_named(
 
 
 def test_chunks_by_ordinal_and_alone_are_told_as_what_they_are(
-    attach: Attach, writer: Writer
+    attach: Call, writer: Writer
 ) -> None:
     writer.create("own")
     payload = {"t": "Refunds are paid.", "s": "a", "n": 0, "c": "x", "who": "acme"}
@@ -172,7 +146,7 @@ def test_chunks_by_ordinal_and_alone_are_told_as_what_they_are(
     ],
 )
 def test_what_cannot_be_attached_is_refused(
-    attach: Attach, writer: Writer, tmp_path: Path, words: tuple[str, ...], says: str | None
+    attach: Call, writer: Writer, tmp_path: Path, words: tuple[str, ...], says: str | None
 ) -> None:
     write_langchain(writer)
     writer.client.create_collection("dots", rest.VectorParams(size=3, distance=rest.Distance.DOT))
@@ -202,7 +176,7 @@ def test_a_file_and_a_server_have_to_be_named(
 
 def test_an_index_with_the_name_of_an_attached_collection_is_not_written(
     writer: Writer,
-    attach: Attach,
+    attach: Call,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

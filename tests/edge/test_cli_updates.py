@@ -5,30 +5,12 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
 
-from cli.main import main
 from server.settings import Settings
-
-
-@dataclass(frozen=True)
-class Done:
-    """
-    What a command printed, without line ends in what went wrong, and its exit code.
-    """
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-Call: TypeAlias = Callable[..., Done]
+from tests.edge.commands import Call, caller
 
 
 @pytest.fixture
@@ -44,18 +26,7 @@ def call(
     monkeypatch.setenv("CONTEXT_ASSEMBLER_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("CONTEXT_ASSEMBLER_MODEL_DIR", str(settings.model_dir))
     monkeypatch.setenv("COLUMNS", "200")
-
-    def command(*words: str) -> Done:
-        monkeypatch.setattr(sys, "argv", ["context-assembler", *words])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        code = ended.value.code
-        assert isinstance(code, int)
-        return Done(code, printed.out, printed.err.replace("\n", " "))
-
-    return command
+    return caller(monkeypatch, capsys)
 
 
 def test_an_index_is_rolled_back_compared_collected_and_purged(call: Call, tmp_path: Path) -> None:
@@ -132,3 +103,25 @@ def test_an_index_is_planned_built_verified_and_published(call: Call, tmp_path: 
     assert "no build that waits" in again.stderr
     assert "0 problems; of 1 chunks 1 found by vector, 1 by text" in head.stdout
     assert f"nothing changed; index version {published['index_version']}" in unchanged.stdout
+
+
+def test_files_are_shown_as_they_would_be_cut(call: Call, tmp_path: Path) -> None:
+    text = "# Fees\n\nFees are due in May.\n\n# Fines\n\n" + "Fines are paid in cash. " * 40
+    (tmp_path / "a.md").write_text(text)
+    (tmp_path / "b.pdf").write_bytes(b"%PDF-1.4 broken")
+
+    shown = call("cut", str(tmp_path / "a.md"), str(tmp_path / "b.pdf"))
+    told = call(
+        "cut", str(tmp_path / "a.md"), "--strategy", "fixed", "--setting", "size=64", "--json"
+    )
+    wrong = call("cut", str(tmp_path / "a.md"), "--strategy", "slices")
+
+    assert (shown.returncode, "b.pdf" in shown.stderr) == (0, True)
+    assert "a.md: 2 sections" in shown.stdout
+    assert "structure: heading" in shown.stdout
+    assert "size: sentence" in shown.stdout
+    (one,) = json.loads(told.stdout)
+    assert "".join(chunk["text"] for chunk in one["chunks"]) == text
+    assert max(chunk["tokens"] for chunk in one["chunks"]) == 64
+    assert (wrong.returncode, "strategy" in wrong.stderr) == (1, True)
+    assert not (tmp_path / "data").exists()

@@ -36,3 +36,19 @@ def sentences(text: str, language: str = "en") -> list[str]:
 )
 def test_a_number_that_stuck_to_a_sentence_begins_the_next(text: str, parts: list[str]) -> None:
     assert sentences(text, "de") == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("**Never over.** It is counted.", ["**Never over.** ", "It is counted."]),
+        ("**Once.** **Twice.** Thrice.", ["**Once.** ", "**Twice.** ", "Thrice."]),
+        ("_It is due._ Pay it now.", ["_It is due._ ", "Pay it now."]),
+        ("„Es ist fällig.“ Zahlen Sie.", ["„Es ist fällig.“ ", "Zahlen Sie."]),
+        ("It is due. **Pay** it now.", ["It is due. ", "**Pay** it now."]),
+        ("It ends here. **Bold.**", ["It ends here. ", "**Bold.**"]),
+        ("It is due. `pay` does it.", ["It is due. ", "`pay` does it."]),
+    ],
+)
+def test_marks_that_close_a_sentence_belong_to_it(text: str, parts: list[str]) -> None:
+    assert sentences(text) == parts
