@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
 from assembler.budget import Measure, measure
 from assembler.coarse import section_limit
@@ -45,9 +44,6 @@ from assembler.widen import Widened, widened
 
 GROWTH_SECONDS = 0.05
 """What has to be left before passages are grown: the rest of a request takes half of it."""
-
-Made: TypeAlias = tuple[Packed, tuple[Evidence, ...], tuple[Candidate, ...], Widened]
-"""A context, its evidence, candidates without any text, and what was found beside."""
 
 
 class ContextAssembler:
@@ -177,19 +173,25 @@ class ContextAssembler:
         work: Work,
         meter: Measure,
         stages: Stages,
-    ) -> Made:
+    ) -> tuple[Packed, tuple[Evidence, ...], tuple[Candidate, ...], Widened]:
         """
         Read sections in rank order and pack; read the rest only when room is left for it.
+
+        Returns:
+            The context, its evidence, candidates without any text, and what was found beside.
         """
         start, end = 0, first_read(inside, meter.limit)
         while True:
             with stages.timed(Stage.FETCH_SECTIONS):
                 await self._reads.texts(inside[start:end], looked.scopes, texts)
-            made = await off_loop(
-                _packed, request, looked, inside[:end], texts, excluded, work, meter, stages
-            )
-            if end >= len(inside) or not made[0].filling.has_room(inside[end].score):
-                return made
+            with stages.timed(Stage.EXPAND):
+                wider, evidence, lost = await off_loop(
+                    _expanded, request, looked, inside[:end], texts, excluded
+                )
+            with stages.timed(Stage.PACK):
+                packed = await off_loop(pack, replace(work, evidence=evidence), meter)
+            if end >= len(inside) or not packed.filling.has_room(inside[end].score):
+                return packed, evidence, lost, wider
             start, end = end, len(inside)
 
 
@@ -198,29 +200,19 @@ async def _measured(budget: Budget, counter: TokenCounter) -> Measure:
     return await off_loop(measure, budget, counter) if is_counted else measure(budget, counter)
 
 
-def _packed(
+def _expanded(
     request: AssembleRequest,
     looked: Looked,
     inside: Sequence[Candidate],
     texts: Texts,
     excluded: Exclusions,
-    work: Work,
-    meter: Measure,
-    stages: Stages,
-) -> Made:
-    with stages.timed(Stage.EXPAND):
-        wider = widened(request, looked, inside, texts.sections, excluded)
-        evidence, lost = expand(
-            wider.candidates,
-            texts.sections,
-            texts.own,
-            request.expansion,
-            [query.text for query in request.queries],
-            texts.matched,
-        )
-    with stages.timed(Stage.PACK):
-        packed = pack(replace(work, evidence=evidence), meter)
-    return packed, evidence, lost, wider
+) -> tuple[Widened, tuple[Evidence, ...], tuple[Candidate, ...]]:
+    wider = widened(request, looked, inside, texts.sections, excluded)
+    queries = [query.text for query in request.queries]
+    evidence, lost = expand(
+        wider.candidates, texts.sections, texts.own, request.expansion, queries, texts.matched
+    )
+    return wider, evidence, lost
 
 
 def _work(
