@@ -16,9 +16,7 @@ import pytest
 
 from adapters.edge_files import IndexFolder
 from adapters.edge_index import EdgeIndex
-from adapters.edge_served import OpenedStates
 from adapters.edge_store import EdgeStore
-from adapters.kept_records import KeptRecords
 from assembler.errors import IndexUnavailable, IndexUnknown, IndexUnusable
 from assembler.model import PointKind
 from assembler.ports import SparseSearch
@@ -123,7 +121,6 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from adapters.edge_store import EdgeStore
-from adapters.kept_records import KeptRecords
 from tests.contract.corpus import manifest
 with EdgeStore(Path(sys.argv[1])).publication("docs", "") as publication:
     publication.open_generation(manifest())
@@ -281,39 +278,3 @@ async def test_a_purge_leaves_no_byte_of_a_text_in_any_file(
 
 def holding(root: Path, word: bytes) -> list[Path]:
     return [path for path in root.rglob("*") if path.is_file() and word in path.read_bytes()]
-
-
-async def test_what_was_read_once_is_known(tmp_path: Path, index: EdgeIndex) -> None:
-    publish(EdgeStore(tmp_path), [CATS, DOGS])
-    version = (await index.resolve("docs", "")).version
-    scope = ReadScope("docs", version, readers_required=False, asked=Scope())
-    sections = [point.section.key for point in CATS.points("", 1)[1]]
-
-    first = await index.search_text(scope, SEARCH), await index.sections(scope, sections)
-    misses = index.requests()
-    again = await index.search_text(scope, SEARCH), await index.sections(scope, sections)
-
-    assert first == again
-    assert misses == (0, 3)  # two chunks and a section
-    assert index.requests() == (3, 3)
-
-
-async def test_what_was_read_goes_with_its_state(
-    tmp_path: Path, index: EdgeIndex, clock: HandClock
-) -> None:
-    kept = KeptRecords()
-    opened = OpenedStates(tmp_path, kept, clock=clock)
-    publish(EdgeStore(tmp_path), [CATS])
-    version = (await index.resolve("docs", "")).version
-    scope = ReadScope("docs", version, readers_required=False, asked=Scope())
-    wanted = scope.point_filter(PointKind.SECTION)
-
-    read = opened.ask("docs", lambda state: state.records(version).sections(wanted, 9))
-    held = kept.bytes
-    publish(EdgeStore(tmp_path), [DOGS])
-    opened.ask("docs", lambda state: state.name, refresh=True)
-
-    assert [one.item.text for one in read if one] == list(CATS.sections)
-    assert held > 0
-    assert kept.bytes == 0
-    opened.close()
