@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
+from adapters.edge_errors import being_written, damaged, readable, unreadable, unwritable
 from adapters.edge_paths import StateFolder
 from adapters.index_names import is_index_name, require_index_name
 from adapters.sparse_copy import copy_with_holes
@@ -53,10 +54,11 @@ class IndexFolder:
             IndexUnavailable: The folder cannot be read.
         """
         name, before = self._named(), ""
-        while not (_STATE.fullmatch(name) and (self._states / name).is_dir()):
-            if name == before:
-                raise IndexUnusable(self._index, _damaged("CURRENT"))
-            name, before = self._named(), name
+        with readable(self._states):
+            while not (_STATE.fullmatch(name) and (self._states / name).is_dir()):
+                if name == before:
+                    raise IndexUnusable(self._index, damaged("CURRENT"))
+                name, before = self._named(), name
         return StateFolder(self._states / name)
 
     def read(self, read: Callable[[StateFolder], Read]) -> Read:
@@ -70,8 +72,9 @@ class IndexFolder:
         while True:
             state = self.current()
             try:
-                found = read(state)
-            except (IndexUnavailable, IndexUnusable, FileNotFoundError):
+                with readable(state.path):
+                    found = read(state)
+            except (IndexUnavailable, IndexUnusable):
                 if self.current().name == state.name:
                     raise
                 continue
@@ -84,9 +87,9 @@ class IndexFolder:
         except (FileNotFoundError, NotADirectoryError):
             raise IndexUnknown(self._index) from None
         except UnicodeDecodeError as error:
-            raise IndexUnusable(self._index, _damaged("CURRENT")) from error
+            raise IndexUnusable(self._index, damaged("CURRENT")) from error
         except OSError as error:
-            raise _unreadable(self._current, error) from error
+            raise unreadable(self._current, error) from error
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -101,13 +104,13 @@ class IndexFolder:
             self._states.mkdir(parents=True, exist_ok=True)
             lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise _unwritable(self._path, error) from error
+            raise unwritable(self._path, error) from error
         try:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 holder = os.pread(lock, 32, 0).decode(errors="replace").strip() or "unknown"
-                raise _being_written(self._index, holder) from None
+                raise being_written(self._index, holder) from None
             os.ftruncate(lock, 0)
             os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
             yield
@@ -143,7 +146,7 @@ class IndexFolder:
         except (OSError, shutil.Error) as error:
             # Half a copy would keep a full disk full.
             shutil.rmtree(self._states / f"{number + 1:08d}", ignore_errors=True)
-            raise _unwritable(self._path, error) from error
+            raise unwritable(self._path, error) from error
         return copy
 
     @property
@@ -181,7 +184,7 @@ class IndexFolder:
             _sync_tree(state.path)
             _sync(self._states)
         except OSError as error:
-            raise _unwritable(self._path, error) from error
+            raise unwritable(self._path, error) from error
 
     def commit(self, state: StateFolder, *, kept_states: int = KEPT_STATES) -> None:
         """
@@ -194,7 +197,7 @@ class IndexFolder:
         try:
             write_durably(self._current, f"{state.name}\n")
         except OSError as error:
-            raise _unwritable(self._path, error) from error
+            raise unwritable(self._path, error) from error
         # It is published, whatever becomes of what is left of the way there.
         for left in (state.build, self.journal):
             with suppress(OSError):
@@ -229,7 +232,7 @@ def opening(state: StateFolder) -> Iterator[None]:
     try:
         lock = os.open(state.path / "opening", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
-        raise _unwritable(state.path, error) from error
+        raise unwritable(state.path, error) from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -240,14 +243,18 @@ def opening(state: StateFolder) -> Iterator[None]:
 def index_names(root: Path) -> list[str]:
     """
     Return the names of all published indexes under a root, sorted.
+
+    Raises:
+        IndexUnavailable: The root cannot be read.
     """
-    if not root.is_dir():
-        return []
-    return sorted(
-        path.name
-        for path in root.iterdir()
-        if is_index_name(path.name) and (path / "CURRENT").is_file()
-    )
+    with readable(root):
+        if not root.is_dir():
+            return []
+        return sorted(
+            path.name
+            for path in root.iterdir()
+            if is_index_name(path.name) and (path / "CURRENT").is_file()
+        )
 
 
 def write_durably(path: Path, text: str) -> None:
@@ -276,25 +283,3 @@ def _sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _being_written(index: str, holder: str) -> IndexUnavailable:
-    return IndexUnavailable(
-        f"index {index!r} is being written by process {holder}; try again when it has ended"
-    )
-
-
-def _damaged(what: str) -> str:
-    return f"{what} is damaged; publish the index again into an empty folder"
-
-
-def _unreadable(path: Path, error: OSError) -> IndexUnavailable:
-    return IndexUnavailable(f"{path} cannot be read: {error.strerror}; check its permissions")
-
-
-def _unwritable(path: Path, error: OSError | shutil.Error) -> IndexUnavailable:
-    reason = getattr(error, "strerror", None) or "copying it failed"
-    return IndexUnavailable(
-        f"{path} cannot be written: {reason}; an embedded index needs a folder that this user can "
-        "write, with space for a second copy of it"
-    )

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from adapters.edge_errors import readable, require_there
 from adapters.edge_files import IndexFolder
 from adapters.edge_opened import OpenedState
 from adapters.edge_paths import StateFolder
@@ -185,6 +186,7 @@ class OpenedStates:
         served, looked_at = self._served.get(index), self._clock()
         self._retire_left(index, looked_at)
         try:
+            require_there(self._root)
             folder = IndexFolder(self._root, index).current()
             if served is not None and served.state.name == folder.name:
                 served.looked_at = looked_at
@@ -230,7 +232,8 @@ class OpenedStates:
     def _opened(self, index: str, folder: StateFolder, served: _Served | None) -> OpenedState:
         for _ in range(_TRIES):
             try:
-                state = OpenedState(index, folder, self._kept)
+                with readable(folder.path):
+                    state = OpenedState(index, folder, self._kept)
                 if served is not None:
                     # While it is opened, the earlier state answers.
                     state.open_as(served.state)

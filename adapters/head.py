@@ -13,9 +13,11 @@ from adapters.records import TenantLedger
 from adapters.store import Manifest
 from assembler.scope import IndexVersion
 
-SETTLE_SECONDS = 31.0
-"""How long a request may go on with a head that has moved: it was cached for a second, and the
-longest deadline is 30."""
+LONGEST_REQUEST_SECONDS = 30.0
+"""Longer deadlines are cut to this."""
+
+SETTLE_SECONDS = LONGEST_REQUEST_SECONDS + 1.0
+"""How long a request may go on with a head that has moved, which was cached for a second."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,9 @@ PROBE_SECONDS, MOST_PROBE_SECONDS = 0.1, 2.0
 """How soon a server that does not answer is asked whether it is back, doubled up to the second."""
 
 _OLD_CALLS_SECONDS = 30.0
+_USELESS = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNAUTHENTICATED)
+"""A pod with a wrong key is of no more use than one whose server is away."""
+
 _RETRY_SECONDS = 1.0
 _ANY = wire.CollectionExistsRequest(collection_name="ctx__")
 
@@ -123,7 +126,8 @@ class QdrantLink:
         if ticket is None:
             self._observer.refused()
             raise IndexUnavailable(
-                "Qdrant has not been answering; it is asked again in the background",
+                "Qdrant has not been answering, or refuses the API key; it is asked again in "
+                "the background",
                 retry_seconds=_RETRY_SECONDS,
             )
         began, code = self._clock(), grpc.StatusCode.UNKNOWN
@@ -152,7 +156,7 @@ class QdrantLink:
         return answer
 
     def _judge(self, ticket: Ticket, began: float, code: grpc.StatusCode, timeout: float) -> None:
-        if code is grpc.StatusCode.UNAVAILABLE:
+        if code in _USELESS:
             self._breaker.failed(ticket, began)
         elif code is not grpc.StatusCode.DEADLINE_EXCEEDED:
             self._breaker.succeeded(ticket)
@@ -192,7 +196,7 @@ class QdrantLink:
             code = grpc.StatusCode.RESOURCE_EXHAUSTED
         self._observer.ended("probe", code.name, self._clock() - began)
         # Every other word is a sign of life.
-        return code not in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+        return code not in (*_USELESS, grpc.StatusCode.DEADLINE_EXCEEDED)
 
     def _run(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)

@@ -7,7 +7,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from assembler.errors import IndexUnusable, SourceUnknown, VersionGone, VersionUnknown
+from assembler.errors import (
+    IndexUnavailable,
+    IndexUnusable,
+    SourceUnknown,
+    VersionGone,
+    VersionUnknown,
+)
 from assembler.model import Section, SourceState
 from assembler.ports import ChunkIndex, IndexCatalog, SourceRow
 from assembler.resolve import is_behind, is_readable, read_scope
@@ -67,6 +73,7 @@ async def read_source(
         VersionUnknown: It never had such a version.
         VersionGone: The version was collected or its source purged, or its label was given to
             another text.
+        IndexUnavailable: Nothing of the text came back.
         IndexUnusable: The stored sections do not cover the text.
     """
     asked = replace(request.scope, versions=VersionPolicy.RETAINED)
@@ -95,6 +102,12 @@ async def _read(
     probe = span or Span(max(row.chars - 1, 0), max(row.chars, 1))
     sections = await index.sections_covering(scope, request.source_id, row.content_sha256, probe)
     own = [one for one in sections if _is_own(one, row, scope)]
+    is_narrowed = bool(scope.asked.source_ids) or not scope.asked.filter.is_empty
+    if not sections and not is_narrowed:
+        raise IndexUnavailable(
+            f"index {request.index!r} has source {request.source_id!r} in its ledger, and no text "
+            "of it came back; ask again, or publish the source again"
+        )
     if not own:
         raise SourceUnknown(request.source_id)
     return _text(request, rows, row, scope, own, span)

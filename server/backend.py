@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from adapters.attached_index import AttachedIndex
 from adapters.attachment import AttachedInvalid, Attachment, PayloadMapping, read_attached
 from adapters.calls import CallObserver
+from adapters.edge_errors import require_there
 from adapters.edge_index import EdgeIndex
 from adapters.edge_store import EdgeStore
 from adapters.joined_index import JoinedIndex
@@ -61,8 +62,12 @@ def make_backend(settings: Settings, observer: CallObserver | None = None) -> Ba
         edge = EdgeIndex(settings.data_dir, kept_bytes=settings.kept_record_bytes)
         store = EdgeStore(settings.data_dir)
 
+        def look(tenant: str) -> Sequence[IndexListing]:
+            require_there(settings.data_dir)
+            return store.listings(tenant)
+
         async def listings(tenant: str) -> Sequence[IndexListing]:
-            return await asyncio.to_thread(store.listings, tenant)
+            return await asyncio.to_thread(look, tenant)
 
         return Backend(edge, listings, listings, edge.close)
     search = SearchSettings(

@@ -20,6 +20,7 @@ from prometheus_client import CollectorRegistry, disable_created_metrics
 
 from adapters.cross_encoder import CrossEncoderReranker
 from adapters.embedder import OnnxEmbedder
+from adapters.head import SETTLE_SECONDS
 from adapters.records import Retention
 from adapters.remembered_counts import RememberedTokenizers
 from adapters.remembered_queries import RememberedQueries, requests_of
@@ -257,5 +258,5 @@ def _options(settings: Settings) -> list[tuple[str, Any]]:
         ("grpc.max_send_message_length", settings.max_message_bytes),
         ("grpc.so_reuseport", 0),
         ("grpc.max_connection_age_ms", round(1000 * settings.max_connection_age_seconds)),
-        ("grpc.max_connection_age_grace_ms", round(1000 * settings.default_deadline_seconds)),
+        ("grpc.max_connection_age_grace_ms", round(1000 * SETTLE_SECONDS)),
     ]

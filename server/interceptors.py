@@ -16,6 +16,7 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from adapters.deadline import DEADLINE
+from adapters.head import LONGEST_REQUEST_SECONDS
 from adapters.trace import TRACEPARENT
 from assembler.errors import DeadlineExceeded, Overloaded, RequestUndecodable
 from server.access import CALLER, Access
@@ -123,7 +124,8 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 
     async def _admitted(self, handler: Any, raw: bytes, context: Call, request_id: str) -> Any:
         left = context.time_remaining()
-        deadline = self._settings.default_deadline_seconds if left is None else left
+        asked = self._settings.default_deadline_seconds if left is None else left
+        deadline = min(asked, LONGEST_REQUEST_SECONDS)
         if deadline <= 0:
             self._metrics.rejected.labels("deadline_too_short").inc()
             raise DeadlineExceeded("the deadline had passed on arrival")

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
+from adapters.head import LONGEST_REQUEST_SECONDS
 from server.cpus import usable_cpus
 from server.qdrant_settings import MOST_SECONDS, QdrantSettings, require_url
 
@@ -187,9 +188,10 @@ class Settings(QdrantSettings):
     """Most passages of one PackPassages call."""
 
     default_deadline_seconds: float = Field(
-        default=30.0, gt=0, le=MOST_SECONDS, allow_inf_nan=False
+        default=LONGEST_REQUEST_SECONDS, gt=0, le=LONGEST_REQUEST_SECONDS, allow_inf_nan=False
     )
-    """Deadline of calls that bring none."""
+    """Deadline of calls that bring none. No call goes on for longer than 30 seconds, whatever its
+    deadline: what it reads may be deleted then."""
 
     max_connection_age_seconds: float = Field(
         default=300.0, gt=0, le=MOST_SECONDS, allow_inf_nan=False

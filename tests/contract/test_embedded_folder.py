@@ -7,9 +7,11 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import resource
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -233,6 +235,56 @@ async def test_an_index_that_is_removed_is_unknown(
 
     with pytest.raises(IndexUnknown):
         await index.resolve("docs", "")
+
+
+async def test_a_root_that_vanishes_is_not_taken_for_one_without_indexes(
+    tmp_path: Path, clock: HandClock
+) -> None:
+    root = tmp_path / "data"
+    publish(EdgeStore(root), [CATS])
+    made = EdgeIndex(root, clock=clock)
+    await made.resolve("docs", "")
+    root.rename(tmp_path / "elsewhere")
+    clock.seconds = 2.0
+
+    with pytest.raises(IndexUnavailable, match="data is no folder, or no longer"):
+        await made.resolve("docs", "")
+    (tmp_path / "elsewhere").rename(root)
+    assert (await made.resolve("docs", "")).version.revision == 1
+    await made.close()
+
+
+@contextmanager
+def no_more_files() -> Iterator[None]:
+    """
+    Let this process open no file.
+    """
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+async def test_files_that_cannot_be_opened_are_unavailable(
+    tmp_path: Path, index: EdgeIndex, clock: HandClock
+) -> None:
+    store = EdgeStore(tmp_path)
+    publish(store, [CATS])
+    await index.resolve("docs", "")
+    await index.rows("docs", "", "cats")  # so that a thread is there
+    clock.seconds = 2.0
+
+    with no_more_files():
+        with pytest.raises(IndexUnavailable, match="cannot be read: Too many open files"):
+            await index.resolve("docs", "")
+        with pytest.raises(IndexUnavailable, match="cannot be read: Too many open files"):
+            store.listings("")
+        with pytest.raises(IndexUnavailable, match="cannot be read: Too many open files"):
+            IndexFolder(tmp_path, "docs").read(lambda state: list(state.path.iterdir()))
+
+    assert (await index.resolve("docs", "")).version.revision == 1
 
 
 async def test_a_broken_off_first_publication_is_begun_anew(

@@ -21,7 +21,7 @@ from indexer.request import IndexRequest
 from server.bootstrap import LIVENESS
 from server.settings import Settings
 from tests.edge.cabled import DOCUMENT, LEDGER, Cabled, recovered, refusal_of, until_open
-from tests.edge.in_process import channel_to, running_service
+from tests.edge.in_process import channel_to, reason_of, running_service
 from tests.qdrant_server.cable import Cable
 from tests.qdrant_server.server import TestServer
 
@@ -173,6 +173,8 @@ async def test_a_wrong_key_is_unavailable(cabled: Cabled) -> None:
     fault = await cabled.fail()
 
     assert (fault.code.name, fault.reason) == ("UNAVAILABLE", "INDEX_UNAVAILABLE")
+    await until_open(cabled, 5.0)
+    assert not await cabled.is_ready()
     cabled.qdrant.refuse = None
     await recovered(cabled)
 
@@ -219,6 +221,11 @@ async def test_an_empty_collection_is_not_taken_for_nothing_found(
 
     assert (fault.code.name, fault.reason) == ("UNAVAILABLE", "INDEX_UNAVAILABLE")
     assert fault.has_retry_hint
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await cabled.running.stub.GetSourceText(
+            service_pb.GetSourceTextRequest(index="docs", source_id="rules.md")
+        )
+    assert reason_of(caught.value) == "INDEX_UNAVAILABLE"
     cabled.qdrant.emptied.clear()
     await recovered(cabled)
 

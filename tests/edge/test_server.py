@@ -18,6 +18,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from indexer.request import Summary
+from server import interceptors
 from server.bootstrap import LIVENESS, READINESS
 from server.callers import key_sha256
 from server.settings import Settings
@@ -72,6 +73,18 @@ async def test_a_deadline_that_passes_is_said_so(running: Running) -> None:
         await running.stub.AssembleContext(asking(), metadata=KEY, timeout=0.001)
 
     assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+
+
+async def test_a_longer_deadline_than_a_version_lasts_is_cut(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interceptors, "LONGEST_REQUEST_SECONDS", 0.001)
+
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await running.stub.AssembleContext(asking(), metadata=KEY, timeout=3600)
+
+    assert caught.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+    assert "not ready within 0.001 seconds" in str(caught.value.details())
 
 
 async def test_too_many_at_once_are_refused_with_a_hint(running: Running) -> None:

@@ -7,13 +7,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from assembler.errors import IndexUnusable, SourceUnknown, VersionGone, VersionUnknown
-from assembler.model import SourceState
-from assembler.ports import IndexState, SourceRow
+from assembler.errors import (
+    IndexUnavailable,
+    IndexUnusable,
+    SourceUnknown,
+    VersionGone,
+    VersionUnknown,
+)
+from assembler.model import Section, SourceState
+from assembler.ports import ChunkIndex, IndexState, SourceRow
 from assembler.scope import IndexVersion, Scope
 from assembler.source_text import SourceRequest, SourceText, read_source
 from tests.small_index import EXPENSES, SECRET, TRAVEL, SmallIndex
@@ -116,6 +122,21 @@ async def test_sections_that_leave_a_hole_are_damage(small: SmallIndex) -> None:
 
     with pytest.raises(IndexUnusable, match="index it again"):
         await read(small)
+
+
+async def test_an_index_that_answers_with_nothing_is_not_believed(small: SmallIndex) -> None:
+    class Silent:
+        """
+        An index that has lost its points.
+        """
+
+        async def sections_covering(self, *_: object) -> list[Section]:
+            return []
+
+    asked = SourceRequest("docs", Scope(principals=("all",)), "travel.md", None, None, 0, None)
+
+    with pytest.raises(IndexUnavailable, match="has source 'travel\\.md' in its"):
+        await read_source(asked, small.store, cast("ChunkIndex", Silent()))
 
 
 async def test_what_is_rolled_back_while_it_is_read_is_gone_and_not_unknown(

@@ -48,6 +48,12 @@ async def test_an_endpoint_is_the_model_that_the_settings_vouch_for() -> None:
     )
 
 
+def test_no_deadline_is_longer_than_a_version_lasts() -> None:
+    assert Settings().default_deadline_seconds == 30
+    with pytest.raises(ValidationError, match="default_deadline_seconds"):
+        Settings(default_deadline_seconds=30.5)
+
+
 @pytest.mark.parametrize(
     ("files", "says"),
     [
