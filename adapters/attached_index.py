@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from adapters.attached_groups import (
@@ -20,6 +20,7 @@ from adapters.attached_groups import (
 from adapters.attached_points import REVISION, AttachedPoint
 from adapters.attached_reads import AttachedReads
 from adapters.attachment import Attachment, PayloadMapping
+from adapters.decoded import Decode, ScoredRecord
 from adapters.head import Head
 from adapters.payload import decode_section
 from adapters.payload_keys import KEY
@@ -28,7 +29,7 @@ from adapters.qdrant_link import QdrantLink
 from adapters.qdrant_search import SearchSettings
 from adapters.reads import PointReads
 from adapters.records import TenantLedger
-from adapters.searches import PointQuery, ScoredPayload
+from adapters.searches import PointQuery, ScoredPayload, decoded
 from adapters.store import Bm25Spec, ChunkerSpec, EmbeddingSpec, IndexListing, Manifest
 from assembler.errors import IndexUnusable
 from assembler.filters import Filter
@@ -135,23 +136,24 @@ class AttachedIndex(PointReads):
 
     async def _query(
         self, scope: ReadScope, queries: Sequence[PointQuery]
-    ) -> Sequence[Sequence[ScoredPayload]]:
+    ) -> Sequence[Sequence[ScoredRecord]]:
         reads = self._reads(scope)
         results, hits = await reads.search(queries)
         _, chunks = await self._placed(reads, hits)
         lost = [point for point in hits if point.key not in chunks]
         chunks |= {point.key: disputed(reads.mapping, point) for point in lost}
         self._deny(scope, {"damaged": len(lost)})
-        return [
+        found = [
             [ScoredPayload(score, chunks.get(key, {})) for key, score in result]
             for result in results
         ]
+        return decoded(queries, found, scope.version.revision)
 
     async def _by_key(
         self,
         scope: ReadScope,
         keys: Sequence[str],
-        decode: Callable[[Payload, int], Item],
+        decode: Decode[Item],
         returned: tuple[str, ...] | None,
     ) -> dict[str, Item]:
         del returned

@@ -8,23 +8,27 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from adapters.decoded import Decode, Record, ScoredRecord
 from adapters.edge_opened import OpenedState
 from adapters.edge_served import POLL_SECONDS, OpenedStates
-from adapters.edge_shard import EdgeShard
 from adapters.head import Head
+from adapters.kept_records import MOST_BYTES, KeptRecords
 from adapters.ledger import source_rows
+from adapters.payload import decode_section
 from adapters.payload_values import Payload
 from adapters.reads import PointReads
-from adapters.searches import PointQuery, ScoredPayload
+from adapters.searches import PointQuery
 from adapters.store import Bm25Spec
 from assembler.errors import VersionGone
 from assembler.filters import Filter
+from assembler.model import PointKind
 from assembler.ports import Clock, IndexState, SourceRow
 from assembler.scope import ReadScope
 
 Answer = TypeVar("Answer")
+Item = TypeVar("Item")
 
 
 class EdgeIndex(PointReads):
@@ -42,9 +46,17 @@ class EdgeIndex(PointReads):
         is_exact: bool | None = None,
         clock: Clock = time.monotonic,
         poll_seconds: float = POLL_SECONDS,
+        kept_bytes: int = MOST_BYTES,
     ) -> None:
         super().__init__(is_exact=is_exact)
-        self._states = OpenedStates(root, clock=clock, poll_seconds=poll_seconds)
+        self._kept = KeptRecords(kept_bytes)
+        self._states = OpenedStates(root, self._kept, clock=clock, poll_seconds=poll_seconds)
+
+    def requests(self) -> tuple[int, int]:
+        """
+        Return how many records were known, and how many had to be read.
+        """
+        return self._kept.requests()
 
     async def resolve(self, index: str, tenant: str, *, refresh: bool = False) -> IndexState:
         """
@@ -88,13 +100,36 @@ class EdgeIndex(PointReads):
 
     async def _query(
         self, scope: ReadScope, queries: Sequence[PointQuery]
-    ) -> Sequence[Sequence[ScoredPayload]]:
-        return await self._read(scope, lambda shard: shard.query(queries))
+    ) -> Sequence[Sequence[ScoredRecord]]:
+        def search(state: OpenedState) -> Sequence[Sequence[ScoredRecord]]:
+            return state.records(scope.version).search(queries)
+
+        return await asyncio.to_thread(self._states.read, scope, search)
 
     async def _scroll(
         self, scope: ReadScope, wanted: Filter, keys: tuple[str, ...] | None, page: int
     ) -> Sequence[Payload]:
-        return await self._read(scope, lambda shard: shard.scroll(wanted, keys, page))
+        def scroll(state: OpenedState) -> Sequence[Payload]:
+            return state.shard(scope.version).scroll(wanted, keys, page)
+
+        return await asyncio.to_thread(self._states.read, scope, scroll)
+
+    async def _records(
+        self,
+        scope: ReadScope,
+        wanted: Filter,
+        kind: PointKind,
+        decode: Decode[Item],
+        keys: tuple[str, ...] | None,
+        page: int,
+    ) -> Sequence[Record[Item] | None]:
+        if decode is not decode_section:
+            return await super()._records(scope, wanted, kind, decode, keys, page)
+
+        def read(state: OpenedState) -> Sequence[Record[Any] | None]:
+            return state.records(scope.version).sections(wanted, page)
+
+        return await asyncio.to_thread(self._states.read, scope, read)
 
     async def _ask(
         self, index: str, ask: Callable[[OpenedState], Answer], *, refresh: bool = False
@@ -106,8 +141,3 @@ class EdgeIndex(PointReads):
         if fresh is not None:
             return ask(fresh)
         return await asyncio.to_thread(self._states.ask, index, ask, refresh=refresh)
-
-    async def _read(self, scope: ReadScope, read: Callable[[EdgeShard], Answer]) -> Answer:
-        return await asyncio.to_thread(
-            self._states.read, scope, lambda state: read(state.shard(scope.version))
-        )

@@ -9,9 +9,11 @@ from collections.abc import Iterable
 
 from adapters.edge_files import opening
 from adapters.edge_paths import StateFolder
+from adapters.edge_records import EdgeRecords
 from adapters.edge_shard import EdgeShard, close_all
 from adapters.edge_state import read_heads, read_ledger, read_manifests, read_scrubbed
 from adapters.head import Head, covers, sees
+from adapters.kept_records import KeptRecords
 from adapters.ledger import state_of
 from adapters.records import TenantLedger
 from assembler.errors import IndexUnknown, VersionGone
@@ -26,9 +28,11 @@ class OpenedState:
     One state, its shards opened when first read and closed when retired and no longer read.
     """
 
-    def __init__(self, index: str, folder: StateFolder) -> None:
+    def __init__(self, index: str, folder: StateFolder, kept: KeptRecords) -> None:
         self._index = index
         self._folder = folder
+        self._kept = kept
+        self._records: dict[IndexVersion, EdgeRecords] = {}
         self._lock = threading.Lock()
         self._shards: dict[str, EdgeShard] = {}
         self._ledgers: dict[str, TenantLedger] = {}
@@ -88,6 +92,19 @@ class OpenedState:
                     path = self._folder.shard(generation)
                     self._shards[generation] = EdgeShard.load(self._index, path)
             return self._shards[generation]
+
+    def records(self, version: IndexVersion) -> EdgeRecords:
+        """
+        Return the reads of a version.
+
+        Raises:
+            VersionGone: Its generation is not there, or no longer.
+        """
+        known = self._records.get(version)
+        if known is None:
+            made = EdgeRecords(self.shard(version), version.revision, self._kept)
+            known = self._records.setdefault(version, made)
+        return known
 
     def sees(self, tenant: str, version: IndexVersion) -> bool:
         """
@@ -155,4 +172,5 @@ class OpenedState:
     def _close_if_done(self) -> None:
         if self._is_retired and self._reading == 0:
             shards, self._shards = self._shards, {}
+            self._kept.clear(shelf for one in self._records.values() for shelf in one.shelves)
             close_all(shards)

@@ -22,6 +22,7 @@ from adapters.edge_opened import OpenedState
 from adapters.edge_paths import StateFolder
 from adapters.head import SETTLE_SECONDS
 from adapters.index_names import is_index_name
+from adapters.kept_records import KeptRecords
 from assembler.errors import (
     ContextAssemblerError,
     IndexUnavailable,
@@ -60,7 +61,12 @@ class OpenedStates:
     """
 
     def __init__(
-        self, root: Path, *, clock: Clock = time.monotonic, poll_seconds: float = POLL_SECONDS
+        self,
+        root: Path,
+        kept: KeptRecords,
+        *,
+        clock: Clock = time.monotonic,
+        poll_seconds: float = POLL_SECONDS,
     ) -> None:
         self._root = root
         self._clock = clock
@@ -68,6 +74,7 @@ class OpenedStates:
         self._lock = threading.Lock()
         self._served: dict[str, _Served] = {}
         self._left: dict[str, tuple[_Left, ...]] = {}
+        self._kept = kept
 
     def fresh(self, index: str) -> OpenedState | None:
         """
@@ -226,7 +233,7 @@ class OpenedStates:
         for _ in range(_TRIES):
             try:
                 with readable(folder.path):
-                    state = OpenedState(index, folder)
+                    state = OpenedState(index, folder, self._kept)
                 if served is not None:
                     # While it is opened, the earlier state answers.
                     state.open_as(served.state)

@@ -15,8 +15,8 @@ from typing import TypeVar
 
 import qdrant_edge as edge
 
-from adapters.bm25 import SparseWeights
 from adapters.edge_filter import edge_filter
+from adapters.edge_requests import query_batch
 from adapters.payload_keys import VECTOR_KEYS, IndexKind, indexed_paths
 from adapters.payload_values import Payload
 from adapters.points import PointRecord, dense_names
@@ -26,9 +26,6 @@ from assembler.errors import IndexUnavailable, IndexUnusable
 from assembler.filters import Filter
 from assembler.model import PointKind
 from assembler.ports import Vector
-
-FOLLOWED = 512
-"""How many candidates an approximate vector search follows; see `python -m bench.recall`."""
 
 _PAGE = 512
 _SCHEMAS = {
@@ -126,12 +123,44 @@ class EdgeShard:
         """
         Return the results of a batch of searches.
         """
-        filters: dict[int, edge.Filter] = {}
         with _translated(self._index):
-            batch = edge.QueryBatchRequest([_request(query, filters) for query in queries])
             return [
                 [ScoredPayload(point.score, point.payload or {}) for point in points]
-                for points in self._shard.query_batch(batch)
+                for points in self._shard.query_batch(query_batch(queries, has_payload=True))
+            ]
+
+    def search(self, queries: Sequence[PointQuery]) -> list[list[tuple[edge.PointId, float]]]:
+        """
+        Return the ids of a batch of searches with their scores; no payload is read.
+        """
+        with _translated(self._index):
+            return [
+                [(point.id, point.score) for point in points]
+                for points in self._shard.query_batch(query_batch(queries, has_payload=False))
+            ]
+
+    def ids(self, wanted: Filter, page: int = _PAGE) -> list[edge.PointId]:
+        """
+        Return the ids of all points that pass.
+        """
+        return [record.id for record in self._records(wanted, (), page)]
+
+    def payloads_of(
+        self, ids: Sequence[edge.PointId], keys: tuple[str, ...] | None
+    ) -> list[tuple[edge.PointId, Payload]]:
+        """
+        Return the payloads of some points, whole (None) or these keys; what is not there is left
+        out.
+        """
+        if not ids:
+            return []
+        wanted = True if keys is None else list(keys)
+        with _translated(self._index):
+            return [
+                (record.id, record.payload or {})
+                for record in self._shard.retrieve(
+                    list(ids), with_payload=wanted, with_vector=False
+                )
             ]
 
     def scroll(
@@ -205,7 +234,7 @@ class EdgeShard:
                 offset=offset,
                 limit=page,
                 filter=native,
-                with_payload=True if keys is None else list(keys),
+                with_payload=True if keys is None else list(keys) or False,
                 with_vector=[DENSE[PointKind.CHUNK]] if with_vector else False,
             )
             with _translated(self._index):
@@ -213,31 +242,6 @@ class EdgeShard:
             yield from records
             if offset is None:
                 return
-
-
-def _request(query: PointQuery, filters: dict[int, edge.Filter]) -> edge.QueryRequest:
-    vector: edge.NamedVector
-    if isinstance(query.vector, SparseWeights):
-        vector = edge.SparseVector(list(query.vector.indices), list(query.vector.values))
-    else:
-        vector = list(query.vector)
-    wanted = _filter(query.wanted, filters)
-    idf = None if query.corpus is None else edge.IdfParams(_filter(query.corpus, filters))
-    return edge.QueryRequest(
-        limit=query.limit,
-        query=edge.Query.Nearest(vector, using=query.using),
-        filter=wanted,
-        with_payload=list(query.keys),
-        params=edge.SearchParams(hnsw_ef=FOLLOWED, exact=query.is_exact, idf=idf),
-    )
-
-
-def _filter(wanted: Filter, filters: dict[int, edge.Filter]) -> edge.Filter:
-    # Searches of one batch share their filters: each is translated once.
-    known = filters.get(id(wanted))
-    if known is None:
-        known = filters[id(wanted)] = edge_filter(wanted)
-    return known
 
 
 def _point(record: PointRecord) -> edge.Point:

@@ -128,17 +128,23 @@ def encode_section(point: SectionPoint) -> dict[str, object]:
     }
 
 
-def decode_chunk(payload: Payload, revision: int = FOREVER) -> Chunk:
+def decode_chunk(
+    payload: Payload, revision: int = FOREVER, provenance: Provenance | None = None
+) -> Chunk:
     """
     Return the chunk of a payload with at least `CHUNK_HIT_KEYS`, as of a revision.
+
+    Args:
+        payload: As it is stored.
+        revision: See `decode_provenance`.
+        provenance: The payload's, where it is decoded already.
 
     Raises:
         PayloadDamaged: It does not hold what was written.
     """
-    provenance = decode_provenance(payload, PointKind.CHUNK, revision)
     return Chunk(
         key=checked_text(payload, KEY),
-        provenance=provenance,
+        provenance=provenance or decode_provenance(payload, PointKind.CHUNK, revision),
         section_key=checked_text(payload, SECTION_KEY),
         span=_span(payload),
         ordinal=checked_integer(payload, ORDINAL),
@@ -146,14 +152,16 @@ def decode_chunk(payload: Payload, revision: int = FOREVER) -> Chunk:
     )
 
 
-def decode_section(payload: Payload, revision: int = FOREVER) -> Section:
+def decode_section(
+    payload: Payload, revision: int = FOREVER, provenance: Provenance | None = None
+) -> Section:
     """
-    Return the section of a whole payload, as of a revision.
+    Return the section of a whole payload, as of a revision; see `decode_chunk`.
 
     Raises:
         PayloadDamaged: It does not hold what was written.
     """
-    provenance = decode_provenance(payload, PointKind.SECTION, revision)
+    provenance = provenance or decode_provenance(payload, PointKind.SECTION, revision)
     span, text = _span(payload), checked_text(payload, TEXT)
     if len(text) != span.length:
         raise PayloadDamaged(TEXT)
@@ -208,14 +216,16 @@ def decode_provenance(payload: Payload, kind: PointKind, revision: int = FOREVER
     )
 
 
-def decode_text(payload: Payload, revision: int = FOREVER) -> str:
+def decode_text(
+    payload: Payload, revision: int = FOREVER, provenance: Provenance | None = None
+) -> str:
     """
     Return the text of a payload with at least `CHUNK_TEXT_KEYS`; it is the same in all revisions.
 
     Raises:
         PayloadDamaged: It does not hold what was written.
     """
-    del revision
+    del revision, provenance
     return checked_text(payload, TEXT)
 
 
@@ -242,21 +252,19 @@ def _end(payload: Payload, key: str, revision: int) -> int:
 
 
 def _span(payload: Payload) -> Span:
-    return _checked_span(START, checked_integer(payload, START), checked_integer(payload, END))
-
-
-def _checked_span(key: str, start: int, end: int) -> Span:
+    start, end = checked_integer(payload, START), checked_integer(payload, END)
     try:
         return Span(start, end)
     except ValueError as error:
-        raise PayloadDamaged(key) from error
+        raise PayloadDamaged(START) from error
 
 
 def _spans(payload: Payload, key: str) -> tuple[Span, ...]:
     edges = checked_integers(payload, key, group=2)
-    return tuple(
-        _checked_span(key, start, end) for start, end in zip(edges[::2], edges[1::2], strict=True)
-    )
+    try:
+        return tuple(map(Span, edges[::2], edges[1::2]))
+    except ValueError as error:
+        raise PayloadDamaged(key) from error
 
 
 def _inside(whole: Span, spans: tuple[Span, ...], key: str) -> tuple[Span, ...]:

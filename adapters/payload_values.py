@@ -42,7 +42,7 @@ def checked_texts(payload: Payload, key: str) -> tuple[str, ...]:
     Return a list of strings.
     """
     value = payload.get(key)
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+    if not isinstance(value, list) or not _are_all(str, value):
         raise PayloadDamaged(key)
     return tuple(value)
 
@@ -64,9 +64,13 @@ def checked_integers(payload: Payload, key: str, *, group: int = 1) -> list[int]
     value = payload.get(key)
     if not isinstance(value, list) or len(value) % group:
         raise PayloadDamaged(key)
-    if not all(type(item) is int and item >= 0 for item in value):
+    if not _are_all(int, value) or min(value, default=0) < 0:
         raise PayloadDamaged(key)
     return value
+
+
+def _are_all(kind: type, values: list[object]) -> bool:
+    return set(map(type, values)) <= {kind}
 
 
 def checked_fields(value: object) -> dict[str, FieldValue]:
@@ -79,7 +83,7 @@ def checked_fields(value: object) -> dict[str, FieldValue]:
     for name, stored in value.items():
         if isinstance(stored, str | int | None):
             fields[name] = stored
-        elif isinstance(stored, list) and all(isinstance(item, str) for item in stored):
+        elif isinstance(stored, list) and _are_all(str, stored):
             fields[name] = tuple(stored)
         else:
             raise PayloadDamaged(FIELDS, name)

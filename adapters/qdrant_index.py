@@ -14,6 +14,7 @@ from qdrant_client import grpc as wire
 
 from adapters.calls import BreakerState, CallObserver
 from adapters.deadline import TimeLeft, seconds_left
+from adapters.decoded import ScoredRecord
 from adapters.head import Head
 from adapters.index_names import is_index_name
 from adapters.ledger import ROW, TOMBSTONE, chunks_at, source_rows, state_of, tenant_ledger
@@ -37,7 +38,7 @@ from adapters.qdrant_listings import listings_of
 from adapters.qdrant_points import PAGE, collection_of, scroll_points
 from adapters.qdrant_search import MAJORITY, SearchSettings, query_batch, scored
 from adapters.reads import PointReads
-from adapters.searches import PointQuery, ScoredPayload
+from adapters.searches import PointQuery, decoded
 from adapters.store import Bm25Spec, IndexListing
 from assembler.errors import (
     ContextAssemblerError,
@@ -175,7 +176,7 @@ class QdrantIndex(PointReads):
 
     async def _query(
         self, scope: ReadScope, queries: Sequence[PointQuery]
-    ) -> Sequence[Sequence[ScoredPayload]]:
+    ) -> Sequence[Sequence[ScoredRecord]]:
         if not queries:
             return []
         collection = _collection(scope)
@@ -194,7 +195,7 @@ class QdrantIndex(PointReads):
         found = scored(answer, len(queries))
         if not any(found):
             await self._require_points(scope)
-        return found
+        return decoded(queries, found, scope.version.revision)
 
     async def _scroll(
         self, scope: ReadScope, wanted: Filter, keys: tuple[str, ...] | None, page: int

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import abc
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from adapters.bm25 import Bm25Encoder
+from adapters.decoded import Decode, Decoder, Record, ScoredRecord
 from adapters.head import Head
-from adapters.payload import decode_chunk, decode_provenance, decode_section, decode_text
+from adapters.payload import decode_chunk, decode_section, decode_text
 from adapters.payload_keys import (
     CHUNK_HIT_KEYS,
     CHUNK_TEXT_KEYS,
@@ -22,11 +23,10 @@ from adapters.payload_keys import (
     SOURCE_ID,
     START,
 )
-from adapters.payload_values import Payload, PayloadDamaged, checked_text
+from adapters.payload_values import Payload
 from adapters.scope_gate import ScopeGate
 from adapters.searches import (
     PointQuery,
-    ScoredPayload,
     Wanted,
     run_searches,
     text_query,
@@ -35,7 +35,7 @@ from adapters.searches import (
 from adapters.store import Bm25Spec
 from adapters.ties import Scored
 from assembler.filters import AnyString, Condition, Filter, IntRange
-from assembler.model import Chunk, Hit, PointKind, Provenance, Section, SectionHit
+from assembler.model import Chunk, Hit, PointKind, Section, SectionHit
 from assembler.ports import DenseSearch, SparseSearch
 from assembler.scope import ReadScope
 from assembler.span import Span
@@ -76,9 +76,9 @@ class PointReads(abc.ABC):
     @abc.abstractmethod
     async def _query(
         self, scope: ReadScope, queries: Sequence[PointQuery]
-    ) -> Sequence[Sequence[ScoredPayload]]:
+    ) -> Sequence[Sequence[ScoredRecord]]:
         """
-        Return the results of a batch of searches in the scope's generation.
+        Return the results of a batch of searches in the scope's generation, as of its revision.
         """
 
     @abc.abstractmethod
@@ -161,8 +161,10 @@ class PointReads(abc.ABC):
                 Condition(END, IntRange(at_least=span.start + 1)),
             )
         )
-        payloads = await self._scroll(scope, asked, None, _PAGE)
-        found = self._checked(scope, payloads, PointKind.SECTION, decode_section)
+        kind = PointKind.SECTION
+        found = self._admitted(
+            scope, await self._records(scope, asked, kind, decode_section, None, _PAGE)
+        )
         inside = [
             section
             for section in found.values()
@@ -176,7 +178,7 @@ class PointReads(abc.ABC):
     async def _run(
         self, scope: ReadScope, queries: Mapping[int, PointQuery]
     ) -> Mapping[int, list[Scored[Chunk | None]]]:
-        async def run(batch: Sequence[PointQuery]) -> Sequence[Sequence[ScoredPayload]]:
+        async def run(batch: Sequence[PointQuery]) -> Sequence[Sequence[ScoredRecord]]:
             return await self._query(scope, batch)
 
         refused: Counter[str] = Counter()
@@ -188,7 +190,7 @@ class PointReads(abc.ABC):
         self,
         scope: ReadScope,
         keys: Sequence[str],
-        decode: Callable[[Payload, int], Item],
+        decode: Decode[Item],
         returned: tuple[str, ...] | None,
     ) -> dict[str, Item]:
         """
@@ -199,43 +201,66 @@ class PointReads(abc.ABC):
             return {}
         kind = PointKind.SECTION if decode is decode_section else PointKind.CHUNK
         asked = Filter(all_of=(Condition(KEY, AnyString(wanted_keys)), scope.point_filter(kind)))
-        payloads = await self._scroll(scope, asked, returned, len(wanted_keys) + 1)
-        found = self._checked(scope, payloads, kind, decode)
+        records = await self._records(scope, asked, kind, decode, returned, len(wanted_keys) + 1)
+        found = self._admitted(scope, records)
         unasked = found.keys() - set(wanted_keys)
         self._deny(scope, {"key": len(unasked)})
         return {key: item for key, item in found.items() if key not in unasked}
 
-    def _checked(
+    async def _records(
         self,
         scope: ReadScope,
-        payloads: Sequence[Payload],
+        wanted: Filter,
         kind: PointKind,
-        decode: Callable[[Payload, int], Item],
+        decode: Decode[Item],
+        keys: tuple[str, ...] | None,
+        page: int,
+    ) -> Sequence[Record[Item] | None]:
+        """
+        Return all points that pass, None for one that does not hold what was written.
+        """
+        payloads = await self._scroll(scope, wanted, keys, page)
+        return _decoded(scope, payloads, kind, decode)
+
+    def _checked(
+        self, scope: ReadScope, payloads: Sequence[Payload], kind: PointKind, decode: Decode[Item]
+    ) -> dict[str, Item]:
+        """
+        Return what holds and is admitted, by key.
+        """
+        return self._admitted(scope, _decoded(scope, payloads, kind, decode))
+
+    def _admitted(
+        self, scope: ReadScope, records: Sequence[Record[Item] | None]
     ) -> dict[str, Item]:
         """
         Return what holds and is admitted, by key; of equal keys the one written last.
         """
-        gate, revision = ScopeGate(scope), scope.version.revision
-        newest: dict[str, tuple[Provenance, Item]] = {}
-        for payload in payloads:
-            try:
-                key = checked_text(payload, KEY)
-                provenance = decode_provenance(payload, kind, revision)
-                item = decode(payload, revision)
-            except PayloadDamaged:
+        gate = ScopeGate(scope)
+        newest: dict[str, Record[Item]] = {}
+        for record in records:
+            if record is None:
                 self._deny(scope, {"damaged": 1})
                 continue
+            key, provenance, _ = record
             if not gate.admits(provenance):
                 self._deny(scope, {"scope": int(gate.is_denied(provenance))})
-            elif key not in newest or newest[key][0].from_rev < provenance.from_rev:
-                newest[key] = (provenance, item)
-        return {key: item for key, (_, item) in newest.items()}
+            elif key not in newest or newest[key].provenance.from_rev < provenance.from_rev:
+                newest[key] = record
+        return {key: record.item for key, record in newest.items()}
 
     def _deny(self, scope: ReadScope, refused: Mapping[str, int]) -> None:
         for reason, points in refused.items():
             if points:
                 self.denied[reason] += points
                 self.denied_in[scope.index, reason] += points
+
+
+def _decoded(
+    scope: ReadScope, payloads: Sequence[Payload], kind: PointKind, decode: Decode[Item]
+) -> list[Record[Item] | None]:
+    decoder = Decoder(scope.version.revision)
+    return [decoder.record(payload, kind, decode) for payload in payloads]
 
 
 def _finds_something(search: SparseSearch | DenseSearch) -> bool:

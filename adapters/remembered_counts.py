@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections import OrderedDict
 from collections.abc import Sequence
-
-from cachetools import LRUCache
 
 from assembler.ports import ChatMessage, TokenCounter, TokenCounters
 
@@ -29,7 +28,8 @@ class RememberedCounts:
 
     def __init__(self, counter: TokenCounter, *, kept: int = KEPT) -> None:
         self._counter = counter
-        self._counts: LRUCache[bytes, int] = LRUCache(kept)
+        self._kept = kept
+        self._counts: OrderedDict[bytes, int] = OrderedDict()
         self._lock = threading.Lock()
         self.hits = 0
         self.misses = 0
@@ -59,12 +59,15 @@ class RememberedCounts:
         with self._lock:
             known = self._counts.get(key)
             if known is not None:
+                self._counts.move_to_end(key)
                 self.hits += 1
                 return known
             self.misses += 1
         tokens = self._counter.count(text)
         with self._lock:
             self._counts[key] = tokens
+            if len(self._counts) > self._kept:
+                self._counts.popitem(last=False)
         return tokens
 
     def count_messages(self, messages: Sequence[ChatMessage]) -> int:

@@ -5,10 +5,11 @@ The check of what came back from an engine, and what of its refusals is a matter
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
 from assembler.filters import Filter
 from assembler.model import Provenance
-from assembler.scope import ReadScope
+from assembler.scope import ReadScope, RecordGate
 
 
 class ScopeGate:
@@ -20,8 +21,8 @@ class ScopeGate:
     """
 
     def __init__(self, scope: ReadScope) -> None:
+        self._scope = scope
         self._gate = scope.gate()
-        self._unfiltered = replace(scope, asked=replace(scope.asked, filter=Filter())).gate()
 
     def admits(self, provenance: Provenance) -> bool:
         """
@@ -34,3 +35,8 @@ class ScopeGate:
         Return whether tenant, readers, revision, versions or source ids refuse a record.
         """
         return not self._unfiltered.admits(provenance)
+
+    @cached_property
+    def _unfiltered(self) -> RecordGate:
+        asked = replace(self._scope.asked, filter=Filter())
+        return replace(self._scope, asked=asked).gate()

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from adapters.bm25 import SparseWeights
-from adapters.payload import decode_chunk, decode_provenance
+from adapters.decoded import Decoder, ScoredRecord
 from adapters.payload_keys import CHUNK_HIT_KEYS, KEY, PROVENANCE_KEYS, SECTION_KEY
-from adapters.payload_values import Payload, PayloadDamaged, checked_text
+from adapters.payload_values import Payload
 from adapters.scope_gate import ScopeGate
 from adapters.ties import GROWTH, MAX_FETCH, OVER_FETCH, Scored, best, is_decided, rounded
 from assembler.filters import AnyString, Condition, Filter
@@ -58,8 +58,7 @@ class PointQuery:
     within: frozenset[str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredPayload:
+class ScoredPayload(NamedTuple):
     """
     One point that an engine's search returned.
     """
@@ -69,7 +68,7 @@ class ScoredPayload:
 
 
 RunQueries: TypeAlias = Callable[
-    [Sequence[PointQuery]], Awaitable[Sequence[Sequence[ScoredPayload]]]
+    [Sequence[PointQuery]], Awaitable[Sequence[Sequence[ScoredRecord]]]
 ]
 
 
@@ -141,6 +140,19 @@ def _within(keys: tuple[str, ...] | None) -> frozenset[str] | None:
     return None if keys is None else frozenset(keys)
 
 
+def decoded(
+    queries: Sequence[PointQuery], answers: Sequence[Sequence[ScoredPayload]], revision: int
+) -> list[list[ScoredRecord]]:
+    """
+    Return the points of a batch as of a revision.
+    """
+    decoder = Decoder(revision)
+    return [
+        [ScoredRecord(point.score, decoder.hit(point.payload, query.kind)) for point in points]
+        for query, points in zip(queries, answers, strict=True)
+    ]
+
+
 async def run_searches(
     run: RunQueries, scope: ReadScope, queries: Mapping[int, PointQuery], denied: Counter[str]
 ) -> dict[int, list[Found]]:
@@ -154,7 +166,7 @@ async def run_searches(
         denied: Counts what did not hold, by reason.
     """
     results: dict[int, list[Found]] = {}
-    gate, revision = ScopeGate(scope), scope.version.revision
+    gate = ScopeGate(scope)
     reach = {position: query.limit + OVER_FETCH for position, query in queries.items()}
     while reach:
         batch = [replace(queries[position], limit=asked) for position, asked in reach.items()]
@@ -166,7 +178,7 @@ async def run_searches(
             found = [
                 hit
                 for point in points
-                if (hit := _admitted(point, query, gate, revision, refused)) is not None
+                if (hit := _admitted(point, query, gate, refused)) is not None
             ]
             kept = best(found, query.limit)
             worst = rounded(min((point.score for point in points), default=0.0))
@@ -180,20 +192,17 @@ async def run_searches(
 
 
 def _admitted(
-    point: ScoredPayload, query: PointQuery, gate: ScopeGate, revision: int, refused: Counter[str]
+    point: ScoredRecord, query: PointQuery, gate: ScopeGate, refused: Counter[str]
 ) -> Found | None:
-    kind = query.kind
-    try:
-        chunk = decode_chunk(point.payload, revision) if kind is PointKind.CHUNK else None
-        key = checked_text(point.payload, KEY)
-        provenance = chunk.provenance if chunk else decode_provenance(point.payload, kind, revision)
-    except PayloadDamaged:
+    score, record = point
+    if record is None:
         refused["damaged"] += 1
         return None
+    key, provenance, chunk = record
     if not gate.admits(provenance):
         refused["scope"] += gate.is_denied(provenance)
         return None
     if query.within is not None and (chunk.section_key if chunk else key) not in query.within:
         refused["key"] += 1
         return None
-    return Scored(rounded(point.score), key, provenance.from_rev, chunk)
+    return Scored(rounded(score), key, provenance.from_rev, chunk)

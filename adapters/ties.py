@@ -5,8 +5,7 @@ The tie rule of searches: rounded scores, then keys, and no tie group cut by cha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 Item = TypeVar("Item")
 
@@ -25,8 +24,7 @@ def rounded(score: float) -> float:
     return round(score, 6)
 
 
-@dataclass(frozen=True, slots=True)
-class Scored(Generic[Item]):
+class Scored(NamedTuple, Generic[Item]):
     """
     One admitted point of a search, its score rounded.
     """

@@ -29,15 +29,16 @@ from assembler.ports import (
     Embedder,
     IndexCatalog,
     Reranker,
+    TokenCounter,
     TokenCounters,
 )
 from assembler.profile import Profile
 from assembler.rank import Candidate
 from assembler.reads import Reads, Texts
 from assembler.report import AssembledContext, Degradation, Disposition, Stage
-from assembler.request import AssembleRequest, ExpansionMode, PackRequest
+from assembler.request import AssembleRequest, Budget, ExpansionMode, PackRequest, PromptWindow
 from assembler.rerank import check_rerank, is_wanted, kept
-from assembler.rules import Rules, share_of
+from assembler.rules import Rules, no_spans, share_of
 from assembler.stages import StageObserver, Stages, TimeLeft, no_deadline, unobserved
 from assembler.widen import Widened, widened
 
@@ -98,7 +99,7 @@ class ContextAssembler:
         """
         stages = Stages(self._clock, time_left, self._observe)
         counter = self._counters.get(request.budget.tokenizer)
-        meter = await off_loop(measure, request.budget, counter)
+        meter = await _measured(request.budget, counter)
         check_rerank(request, is_there=self._look.has_reranker)
         looked = await self._look.look(request, stages)
         named = await self._reads.named(request.exclude, looked.scopes)
@@ -152,7 +153,7 @@ class ContextAssembler:
         """
         stages = Stages(self._clock, observe=self._observe)
         counter = self._counters.get(request.budget.tokenizer)
-        meter = await off_loop(measure, request.budget, counter)
+        meter = await _measured(request.budget, counter)
         with stages.timed(Stage.PACK):
             work, basis = await off_loop(
                 given_work, request, meter.limit, self._look.profile("default")
@@ -184,22 +185,34 @@ class ContextAssembler:
             with stages.timed(Stage.FETCH_SECTIONS):
                 await self._reads.texts(inside[start:end], looked.scopes, texts)
             with stages.timed(Stage.EXPAND):
-                wider = await off_loop(
-                    widened, request, looked, inside[:end], texts.sections, excluded
-                )
-                evidence, lost = await off_loop(
-                    expand,
-                    wider.candidates,
-                    texts.sections,
-                    texts.own,
-                    request.expansion,
-                    [query.text for query in request.queries],
+                wider, evidence, lost = await off_loop(
+                    _expanded, request, looked, inside[:end], texts, excluded
                 )
             with stages.timed(Stage.PACK):
                 packed = await off_loop(pack, replace(work, evidence=evidence), meter)
             if end >= len(inside) or not packed.filling.has_room(inside[end].score):
                 return packed, evidence, lost, wider
             start, end = end, len(inside)
+
+
+async def _measured(budget: Budget, counter: TokenCounter) -> Measure:
+    is_counted = isinstance(budget.room, PromptWindow) and budget.room.messages is not None
+    return await off_loop(measure, budget, counter) if is_counted else measure(budget, counter)
+
+
+def _expanded(
+    request: AssembleRequest,
+    looked: Looked,
+    inside: Sequence[Candidate],
+    texts: Texts,
+    excluded: Exclusions,
+) -> tuple[Widened, tuple[Evidence, ...], tuple[Candidate, ...]]:
+    wider = widened(request, looked, inside, texts.sections, excluded)
+    queries = [query.text for query in request.queries]
+    evidence, lost = expand(
+        wider.candidates, texts.sections, texts.own, request.expansion, queries, texts.matched
+    )
+    return wider, evidence, lost
 
 
 def _work(
@@ -220,7 +233,7 @@ def _work(
             targets=request.targets,
             fill=request.fill,
             price=looked.profile.price_at(best_cosine(candidates)),
-            forbidden=excluded.spans,
+            forbidden=excluded.spans if excluded.ranges else no_spans,
         ),
         layout=request.layout,
         support=looked.support if request.expansion.mode is ExpansionMode.AUTO else None,

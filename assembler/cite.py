@@ -99,7 +99,8 @@ def homes_of(
         fate = settled.get(identity)
         if fate is not None and fate not in YIELDING:
             continue
-        shown = _block_with(places.get(one.version, ()), one, parents)
+        near = places.get(one.version)
+        shown = _block_with(near, one, parents) if near else None
         if shown is None and fate is None:
             shown = stepped.get(identity)
         if shown is not None:

@@ -5,6 +5,7 @@ Widen candidates towards their parent sections: the ladder of spans that each co
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from assembler.model import Chunk, Section
@@ -53,6 +54,7 @@ def expand(
     own_texts: Mapping[tuple[str, str], str],
     expansion: Expansion,
     queries: Sequence[str],
+    matched: AbstractSet[tuple[str, str]] = frozenset(),
 ) -> tuple[tuple[Evidence, ...], tuple[Candidate, ...]]:
     """
     Return the candidates as evidence in their order, and those that have no usable text at all.
@@ -66,8 +68,12 @@ def expand(
         own_texts: Texts of chunks by index name and chunk key, for those without a usable section.
         expansion: The unit that is asked for.
         queries: Texts by which the best sentence of a chunk is chosen.
+        matched: Candidates by index name and chunk key whose section was found to match before.
     """
-    problems = [_problem(one, sections.get(one.home)) for one in candidates]
+    problems = [
+        None if one.identity in matched else _problem(one, sections.get(one.home))
+        for one in candidates
+    ]
     unusable = [one for one, problem in zip(candidates, problems, strict=True) if problem]
     alone = orphans(unusable, own_texts)
     parents: dict[tuple[str, str], Parent] = {}

@@ -14,7 +14,7 @@ from assembler.parent import Parent
 from assembler.passage import Alias
 from assembler.report import Disposition, Note
 from assembler.request import Fill
-from assembler.rules import Rules
+from assembler.rules import Rules, no_spans
 from assembler.span import Span, covers
 
 LEAST_TOKENS = 16
@@ -132,6 +132,8 @@ class Filling:
         """
         Return whether a span, with what it carries, shares text with what the caller excluded.
         """
+        if self.rules.forbidden is no_spans:
+            return False
         version = parent.version
         if version not in self._barred:
             self._barred[version] = self.rules.forbidden(version)
@@ -147,7 +149,8 @@ class Filling:
 
         Sections partition a text; only parents made of chunks' own texts can overlap another.
         """
-        if self.disputed is not None and parent.version not in self.disputed:
+        disputed = self.disputed
+        if disputed is not None and not (disputed and parent.version in disputed):
             return False
         others = [
             home

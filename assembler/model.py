@@ -89,24 +89,6 @@ class Provenance:
     to_rev: int = FOREVER
     fields: Mapping[str, FieldValue] = field(default_factory=dict)
 
-    @property
-    def facts(self) -> tuple[object, ...]:
-        """
-        Return everything in it, hashable; values of different types differ (1 is not True).
-        """
-        fields = ((name, type(value), value) for name, value in self.fields.items())
-        return (
-            self.tenant,
-            self.source_id,
-            self.version,
-            self.content_sha256,
-            self.readers,
-            self.from_rev,
-            self.active_to_rev,
-            self.to_rev,
-            *fields,
-        )
-
     def value_of(self, key: str) -> FieldValue:
         """
         Return the value of a payload key, or None where it is missing.
@@ -143,8 +125,7 @@ class Chunk(NamedTuple):
     text_sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """
     A chunk that one search returned, with that search's raw score (higher is better).
     """
@@ -153,8 +134,7 @@ class Hit:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class SectionHit:
+class SectionHit(NamedTuple):
     """
     A section that one search returned, by key, with that search's raw score.
     """
@@ -173,8 +153,7 @@ class BorderKind(enum.Enum):
     FORCED = "f"
 
 
-@dataclass(frozen=True, slots=True)
-class Border:
+class Border(NamedTuple):
     """
     A place where text may be cut: the offset at which a paragraph, a sentence or,
     inside a sentence longer than a chunk, a forced piece begins.

@@ -5,7 +5,7 @@ A parent section as the core cuts it.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 
@@ -22,6 +22,9 @@ class Parent:
     section: Section
     version: VersionKey
     target: int
+    _visible: dict[Span, tuple[Span, str] | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
@@ -70,14 +73,12 @@ class Parent:
         Return what of a span would be shown, and its text, or None where it is only white space.
         """
         known = self._visible
-        if span not in known:
+        try:
+            return known[span]
+        except KeyError:
             shorter = trimmed(span, self.section.text, self.section.span.start)
-            known[span] = None if shorter is None else (shorter, self.section.slice(shorter))
-        return known[span]
-
-    @cached_property
-    def _visible(self) -> dict[Span, tuple[Span, str] | None]:
-        return {}
+            shown = None if shorter is None else (shorter, self.section.slice(shorter))
+            return known.setdefault(span, shown)
 
     @cached_property
     def _chunks_overlap(self) -> bool:

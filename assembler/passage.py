@@ -60,6 +60,9 @@ class Passage:
         """
         Return the text of a range that lies in the passage's sections.
         """
+        first = self.parents[0].section
+        if first.span.contains(span):
+            return first.slice(span)
         return "".join(
             parent.section.slice(part)
             for parent in self.parents

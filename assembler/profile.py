@@ -7,12 +7,13 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import asdict, dataclass
+from functools import cached_property
 
 LOST_PRICE = 0.75
 """What a chunk must be worth, as a part of the best, where nothing near was found."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Profile:
     """
     A named set of weights, price and limits; weights belong to a model, so an index names one.
@@ -93,7 +94,7 @@ class Profile:
         doubt = min((self.sure_cosine - best_cosine) / width, 1.0)
         return self.price + max(LOST_PRICE - self.price, 0.0) * doubt
 
-    @property
+    @cached_property
     def sha256(self) -> str:
         """
         Return a hash of every number, to be echoed and used in fingerprints.

@@ -57,6 +57,12 @@ class Candidate(NamedTuple):
     queries: tuple[int, ...]
     cosine: float | None
 
+    def at(self, rank: int) -> Candidate:
+        """
+        Return the same at another rank.
+        """
+        return Candidate(rank, *self[1:])
+
     @property
     def identity(self) -> tuple[str, str]:
         """
@@ -252,15 +258,15 @@ def _supported(
     scored.sort(key=itemgetter(0, 1))
     candidates = tuple(
         Candidate(
-            rank=position,
-            target=tally.target,
-            index=key[0],
-            version=tally.version,
-            chunk=tally.chunk,
-            score=score,
-            values=(score, tally.cosine, tally.bm25, *gained),
-            queries=tuple(sorted(tally.queries)),
-            cosine=tally.cosine,
+            position,
+            tally.target,
+            key[0],
+            tally.version,
+            tally.chunk,
+            score,
+            (score, tally.cosine, tally.bm25, *gained),
+            tuple(sorted(tally.queries)),
+            tally.cosine,
         )
         for position, (_, key, score, gained, tally) in enumerate(scored)
     )

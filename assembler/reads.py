@@ -47,10 +47,14 @@ _BOTH = (PointKind.CHUNK, PointKind.SECTION)
 class Texts:
     """
     What was read so far, by index name and key: sections, and own texts of chunks without one.
+
+    Attributes:
+        matched: Chunks that were found to be in their sections, word for word.
     """
 
     sections: dict[tuple[str, str], Section] = field(default_factory=dict)
     own: dict[tuple[str, str], str] = field(default_factory=dict)
+    matched: set[tuple[str, str]] = field(default_factory=set)
 
 
 class Reads:
@@ -157,11 +161,12 @@ class Reads:
             if missing:
                 found = await self._index.sections(scope, missing)
                 texts.sections.update(admitted(found, scope, frozenset(missing)))
-            alone = [
-                one.chunk.key
-                for one in mine
-                if mismatch(one.chunk, texts.sections.get((one.index, one.chunk.section_key)))
-            ]
+            alone: list[str] = []
+            for one in mine:
+                if mismatch(one.chunk, texts.sections.get(one.home)):
+                    alone.append(one.chunk.key)
+                else:
+                    texts.matched.add(one.identity)
             if alone:
                 own = await self._index.chunk_texts(scope, alone)
                 texts.own.update({(scope.index, key): text for key, text in own.items()})

@@ -7,6 +7,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from operator import attrgetter
 
 from assembler.filters import AnyString, Condition, Filter, IntRange, IsMissing
@@ -92,7 +93,7 @@ class Scope:
     exactly: IndexVersion | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReadScope:
     """
     The scope with the index version resolved: every read carries it, every record is checked by it.
@@ -154,8 +155,12 @@ class ReadScope:
 
     def gate(self) -> RecordGate:
         """
-        Return the same check for many records.
+        Return the same check for many records: one gate, which knows what it has looked at.
         """
+        return self._gate
+
+    @cached_property
+    def _gate(self) -> RecordGate:
         return RecordGate(self._demanded())
 
     def _window(self) -> tuple[Condition, ...]:
@@ -180,22 +185,21 @@ class ReadScope:
 
 class RecordGate:
     """
-    Tells of many records whether they lie in a scope; those of equal provenance are looked at once.
+    Tells of many records whether they lie in a scope; those of one provenance are looked at once.
     """
 
     def __init__(self, demanded: Sequence[Condition | Filter]) -> None:
         self._checks = tuple(_check_of(part) for part in demanded)
-        self._known: dict[tuple[object, ...], bool] = {}
+        self._known: dict[int, tuple[Provenance, bool]] = {}
 
     def admits(self, provenance: Provenance) -> bool:
         """
         Return whether a record that came back may be used.
         """
-        facts = provenance.facts
-        known = self._known.get(facts)
-        if known is None:
-            known = self._known[facts] = self._checked(provenance)
-        return known
+        known = self._known.get(id(provenance))
+        if known is None:  # what is kept here keeps its id
+            known = self._known[id(provenance)] = (provenance, self._checked(provenance))
+        return known[1]
 
     def _checked(self, provenance: Provenance) -> bool:
         for check in self._checks:  # noqa: SIM110 - a generator takes longer than its few checks

@@ -100,7 +100,7 @@ def together(candidates: Sequence[Candidate], others: Sequence[Candidate]) -> tu
     )
     beside = ((-round(one.score, SCORE_DIGITS), 1, 0, one.identity, one) for one in others)
     scored = sorted((*found, *beside), key=itemgetter(0, 1, 2, 3))
-    return tuple(one._replace(rank=rank) for rank, (*_, one) in enumerate(scored))
+    return tuple(one.at(rank) for rank, (*_, one) in enumerate(scored))
 
 
 def _implied(

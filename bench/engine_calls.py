@@ -6,14 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
+from adapters.decoded import Decode, Record, ScoredRecord
 from adapters.edge_index import EdgeIndex
 from adapters.edge_shard import EdgeShard
-from adapters.payload_values import Payload
-from adapters.searches import PointQuery, ScoredPayload
+from adapters.searches import PointQuery
 from assembler.filters import Filter
+from assembler.model import PointKind
 from assembler.scope import IndexVersion, ReadScope
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +65,21 @@ class RecordingIndex(EdgeIndex):
 
     async def _query(
         self, scope: ReadScope, queries: Sequence[PointQuery]
-    ) -> Sequence[Sequence[ScoredPayload]]:
+    ) -> Sequence[Sequence[ScoredRecord]]:
         self.recorded.append(Query(scope.version, tuple(queries)))
         return await super()._query(scope, queries)
 
-    async def _scroll(
-        self, scope: ReadScope, wanted: Filter, keys: tuple[str, ...] | None, page: int
-    ) -> Sequence[Payload]:
+    async def _records(
+        self,
+        scope: ReadScope,
+        wanted: Filter,
+        kind: PointKind,
+        decode: Decode[Item],
+        keys: tuple[str, ...] | None,
+        page: int,
+    ) -> Sequence[Record[Item] | None]:
         self.recorded.append(Scroll(scope.version, wanted, keys, page))
-        return await super()._scroll(scope, wanted, keys, page)
+        return await super()._records(scope, wanted, kind, decode, keys, page)
 
     async def calls(self, request: Awaitable[object]) -> list[EngineCall]:
         """

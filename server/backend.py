@@ -59,7 +59,8 @@ def make_backend(settings: Settings, observer: CallObserver | None = None) -> Ba
         AttachedInvalid: The file of attached collections is not what it has to be.
     """
     if settings.qdrant_url is None:
-        edge, store = EdgeIndex(settings.data_dir), EdgeStore(settings.data_dir)
+        edge = EdgeIndex(settings.data_dir, kept_bytes=settings.kept_record_bytes)
+        store = EdgeStore(settings.data_dir)
 
         def look(tenant: str) -> Sequence[IndexListing]:
             require_there(settings.data_dir)
@@ -84,6 +85,13 @@ def make_backend(settings: Settings, observer: CallObserver | None = None) -> Ba
         return Backend(own, own.listings, heads, own.close)
     index = JoinedIndex(own, AttachedIndex(attached, own.link, search), attached)
     return Backend(index, index.listings, heads, own.close)
+
+
+def records_of(backend: Backend) -> tuple[int, int]:
+    """
+    Return how many records were known and how many had to be read; a server's are never kept.
+    """
+    return backend.index.requests() if isinstance(backend.index, EdgeIndex) else (0, 0)
 
 
 def attached_of(settings: Settings) -> Mapping[str, Attachment]:

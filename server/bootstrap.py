@@ -32,7 +32,7 @@ from assembler.errors import ContextAssemblerError, EmbedderUnavailable
 from assembler.ports import Embedder, Reranker
 from server.access import Access
 from server.admission import Admission
-from server.backend import Backend, make_backend
+from server.backend import Backend, make_backend, records_of
 from server.denials import Denials
 from server.dependency_metrics import DependencyMetrics
 from server.index_metrics import IndexMetrics
@@ -108,6 +108,7 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         caches={
             "query_embedding": lambda: requests_of((embedder, *more)),
             "token_count": counters.requests,
+            "index_record": lambda: records_of(backend),
         },
         methods=[(READINESS, method.name) for method in DESCRIPTOR.methods],
         tokenizers=counters.names(),

@@ -18,6 +18,10 @@ from server.loop_gaps import watch_loop
 from server.readiness import SERVING
 from server.settings import Settings
 
+COLLECTED = (50_000, 20, 100)
+"""When Python looks for cycles: a request makes some ten thousand objects and leaves none, so that
+with Python's own 700 it would be looked at ten times, and find nothing."""
+
 SWITCH_SECONDS = 0.0005
 """How long a thread keeps the interpreter while another waits for it: requests are made of many
 short steps, and at 5 ms, the default, each of them can wait so long."""
@@ -45,6 +49,7 @@ async def serve(
     service = build(settings, logger)
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.collect()
+    gc.set_threshold(*COLLECTED)
     gc.freeze()  # models and tokenizers stay; collections need not look at them again and again
     scraped, thread = start_http_server(
         settings.metrics_port, addr=settings.host, registry=service.metrics.registry

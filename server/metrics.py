@@ -6,6 +6,7 @@ Label values come from the enums that the protos mirror; every series exists fro
 
 from __future__ import annotations
 
+import collections
 import platform
 from collections.abc import Mapping, Sequence
 
@@ -250,10 +251,12 @@ class Metrics:
         if budget.context > budget.limit:
             self.exceeded.inc()
         self.candidates.inc(len(context.candidates))
-        for one in context.candidates:
-            self.dispositions.labels(one.disposition.value).inc()
-            for note in one.notes:
-                self.notes.labels(note.value).inc()
+        fates = collections.Counter(one.disposition for one in context.candidates)
+        for disposition, times in fates.items():
+            self.dispositions.labels(disposition.value).inc(times)
+        notes = collections.Counter(note for one in context.candidates for note in one.notes)
+        for note, times in notes.items():
+            self.notes.labels(note.value).inc(times)
         self.responses.labels(outcome_of(context)).inc()
         self.sources.observe(
             len({source.version for passage in context.passages for source in passage.sources})

@@ -138,7 +138,8 @@ def _budget(context: AssembledContext) -> pb.BudgetReport:
 
 def _dispositions(candidates: Iterable[CandidateReport], *, has_list: bool) -> pb.Dispositions:
     reports = tuple(candidates)
-    counts = Counter(number_of(one.disposition, pb.Disposition.DESCRIPTOR) for one in reports)
+    fates = Counter(one.disposition for one in reports)
+    counts = {number_of(one, pb.Disposition.DESCRIPTOR): count for one, count in fates.items()}
     return pb.Dispositions(
         candidates=len(reports),
         counts=[

@@ -77,6 +77,10 @@ class Settings(QdrantSettings):
     """JSON list of folders of further exported models, for indexes and generations that were made
     with them: while an index moves to another model, both are served. See docs/models.md."""
 
+    kept_record_bytes: int = Field(default=64 * 1024 * 1024, ge=0)
+    """Memory for records of embedded indexes that were read and decoded; 0 keeps none. About 75 MB
+    hold an index of 30,000 chunks."""
+
     cpu_request: int | None = Field(default=None, ge=1)
     """CPUs that the pod requests; Kubernetes can fill it in by a resourceFieldRef. Absent: the
     control group's quota, else the CPUs that the process is bound to."""

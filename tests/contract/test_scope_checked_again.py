@@ -7,17 +7,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
+from adapters.decoded import Decode, Record, ScoredRecord
 from adapters.edge_index import EdgeIndex
 from adapters.edge_store import EdgeStore
 from adapters.payload_values import Payload
 from adapters.qdrant_connection import QdrantServer
 from adapters.qdrant_index import QdrantIndex
 from adapters.qdrant_store import QdrantStore
-from adapters.searches import PointQuery, ScoredPayload
+from adapters.searches import PointQuery
 from adapters.store import IndexStore
 from assembler.errors import SourceUnknown
 from assembler.filters import AnyString, Condition, Filter
@@ -46,24 +47,31 @@ HIDDEN = Source("hidden", TEXT, readers=("ann",), fields={"team": "red"})
 BLUE = Source("blue", TEXT, fields={"team": "blue"})
 LATER = Source("later", TEXT, fields={"team": "red"})
 EVERYTHING = Filter()
+Item = TypeVar("Item")
 
 
 class LeakingEdge(EdgeIndex):
     async def _query(
         self, scope: ReadScope, queries: Sequence[PointQuery]
-    ) -> Sequence[Sequence[ScoredPayload]]:
+    ) -> Sequence[Sequence[ScoredRecord]]:
         return await super()._query(scope, [_open(query) for query in queries])
 
-    async def _scroll(
-        self, scope: ReadScope, wanted: Filter, keys: tuple[str, ...] | None, page: int
-    ) -> Sequence[Payload]:
-        return await super()._scroll(scope, EVERYTHING, keys, page)
+    async def _records(
+        self,
+        scope: ReadScope,
+        wanted: Filter,
+        kind: PointKind,
+        decode: Decode[Item],
+        keys: tuple[str, ...] | None,
+        page: int,
+    ) -> Sequence[Record[Item] | None]:
+        return await super()._records(scope, EVERYTHING, kind, decode, keys, page)
 
 
 class LeakingQdrant(QdrantIndex):
     async def _query(
         self, scope: ReadScope, queries: Sequence[PointQuery]
-    ) -> Sequence[Sequence[ScoredPayload]]:
+    ) -> Sequence[Sequence[ScoredRecord]]:
         return await super()._query(scope, [_open(query) for query in queries])
 
     async def _scroll(

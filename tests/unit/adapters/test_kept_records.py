@@ -1,0 +1,84 @@
+"""
+Records are kept within a limit of bytes, and go with what they were read from.
+"""
+
+from __future__ import annotations
+
+from adapters.decoded import Record
+from adapters.kept_records import HIT_BYTES, PART_BYTES, SECTION_BYTES, KeptRecords, Shelf, bytes_of
+from assembler.model import Border, BorderKind, Provenance, Section
+from assembler.span import Span
+
+ORIGIN = Provenance("", "a.md", "1", "0", None, 1)
+
+
+def record(key: str) -> Record[None]:
+    return Record(key, ORIGIN, None)
+
+
+def section(text: str) -> Record[Section]:
+    made = Section(
+        key="s",
+        provenance=ORIGIN,
+        span=Span(0, len(text)),
+        ordinal=0,
+        text=text,
+        text_sha256="",
+        heading_path=(),
+        title="",
+        uri="",
+        media_type="",
+        language="",
+        first_chunk_ordinal=0,
+        chunk_spans=(Span(0, len(text)),),
+        borders=(Border(0, BorderKind.PARAGRAPH),),
+    )
+    return Record("s", ORIGIN, made)
+
+
+def test_the_first_that_came_goes_first() -> None:
+    kept, one, other = KeptRecords(2 * HIT_BYTES), Shelf[None](), Shelf[None]()
+
+    kept.keep(one, {1: record("a")})
+    kept.keep(other, {1: record("b")})
+    kept.keep(one, {1: record("again")})
+    kept.keep(one, {2: record("c")})
+
+    assert (one.records, other.records) == ({2: record("c")}, {1: record("b")})
+    assert kept.bytes == 2 * HIT_BYTES
+
+
+def test_where_there_is_no_room_nothing_is_kept() -> None:
+    kept, shelf = KeptRecords(0), Shelf[None]()
+
+    kept.keep(shelf, {1: record("a")})
+
+    assert (shelf.records, kept.bytes) == ({}, 0)
+
+
+def test_a_shelf_is_cleared_and_others_stay() -> None:
+    kept, one, other = KeptRecords(9 * HIT_BYTES), Shelf[None](), Shelf[None]()
+    kept.keep(one, {1: record("a")})
+    kept.keep(other, {1: record("b")})
+    kept.keep(one, {2: record("c")})
+
+    kept.clear([one])
+
+    assert (one.records, other.records) == ({}, {1: record("b")})
+    assert kept.bytes == HIT_BYTES
+
+
+def test_a_section_takes_its_text_and_its_parts() -> None:
+    longer, shorter = bytes_of(section("x" * 1000)), bytes_of(section("x"))
+
+    assert longer - shorter == 999
+    assert shorter > SECTION_BYTES + 2 * PART_BYTES
+
+
+def test_looks_are_counted() -> None:
+    kept = KeptRecords()
+
+    kept.asked(known=3, missing=1)
+    kept.asked(known=1, missing=0)
+
+    assert kept.requests() == (4, 1)
