@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from qdrant_client import AsyncQdrantClient
 from qdrant_client import grpc as wire
 
+from adapters.decoded import ScoredRecord
 from adapters.payload_values import Payload
 from adapters.qdrant_connection import QdrantServer
 from adapters.qdrant_filter import qdrant_filter
@@ -19,7 +20,7 @@ from adapters.qdrant_index import QdrantIndex
 from adapters.qdrant_ledger import payloads
 from adapters.qdrant_points import collection_of, scroll_points
 from adapters.qdrant_search import SearchSettings, query_batch, scored
-from adapters.searches import PointQuery, ScoredPayload
+from adapters.searches import PointQuery, decoded
 from assembler.filters import Filter
 from assembler.scope import ReadScope
 
@@ -79,7 +80,7 @@ class RecordingQdrantIndex(QdrantIndex):
 
     async def _query(
         self, scope: ReadScope, queries: Sequence[PointQuery]
-    ) -> Sequence[Sequence[ScoredPayload]]:
+    ) -> Sequence[Sequence[ScoredRecord]]:
         collection = collection_of(scope.index, scope.version.generation)
 
         def send(client: AsyncQdrantClient, timeout: float) -> Awaitable[wire.QueryBatchResponse]:
@@ -90,7 +91,7 @@ class RecordingQdrantIndex(QdrantIndex):
 
         answer = await self.link.call("query_batch", send)
         self.searched.append(Searched(collection, tuple(queries), answer.SerializeToString()))
-        return scored(answer, len(queries))
+        return decoded(queries, scored(answer, len(queries)), scope.version.revision)
 
     async def _scroll(
         self, scope: ReadScope, wanted: Filter, keys: tuple[str, ...] | None, page: int

@@ -165,7 +165,7 @@ async def test_document_frequencies_are_those_of_the_tenants_part_of_the_revisio
     keys = sorted(
         part.field.key for group in corpus.must for part in (*group.filter.must, group) if part
     )
-    assert [key for key in keys if key] == ["from_rev", "kind", "tenant", "to_rev"]
+    assert [key for key in keys if key] == ["from_rev", "tenant", "to_rev"]
 
 
 @pytest.mark.parametrize(
