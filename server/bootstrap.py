@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ from assembler.ports import Embedder, Reranker
 from server.access import Access
 from server.admission import Admission
 from server.backend import Backend, make_backend
+from server.binding import bound
 from server.denials import Denials
 from server.dependency_metrics import DependencyMetrics
 from server.index_metrics import IndexMetrics
@@ -89,7 +91,7 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         CallersInvalid: The file of callers is not.
         TlsInvalid: A TLS file cannot be used.
         TracesUnavailable: Traces are switched on, and their library is not installed.
-        OSError: A port cannot be bound.
+        SettingUnusable: A port cannot be bound.
     """
     traces = make_traces(settings)
     disable_created_metrics()  # type: ignore[no-untyped-call] # the library leaves it untyped
@@ -152,7 +154,7 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         logger=logger,
     )
     server = grpc.aio.server(interceptors=[interceptor], options=_options(settings))
-    health_server = grpc.aio.server()
+    health_server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
     add_ContextAssemblerServiceServicer_to_server(ContextAssemblerService(parts), server)
     for one in (server, health_server):
         health_pb2_grpc.add_HealthServicer_to_server(state, one)
@@ -164,7 +166,9 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         health=state,
         readiness=readiness,
         port=_bound(server, settings, logger),
-        health_port=health_server.add_insecure_port(f"{settings.host}:{settings.health_port}"),
+        health_port=bound(
+            health_server.add_insecure_port, settings.host, settings.health_port, "health_port"
+        ),
         metrics=metrics,
         access=access,
         denials=Denials(backend.index.denied_in, metrics, logger),
@@ -184,14 +188,15 @@ def _bound(server: grpc.aio.Server, settings: Settings, logger: FilteringBoundLo
     """
     Return the port that the server is bound to, with TLS where its files are named.
     """
-    address = f"{settings.host}:{settings.port}"
     certificate, key = settings.tls_certificate_file, settings.tls_key_file
     if certificate is None or key is None:
         if settings.api_keys_file is not None:
             logger.warning("keys arrive in plaintext unless something before this port has TLS")
-        return server.add_insecure_port(address)
+        return bound(server.add_insecure_port, settings.host, settings.port, "port")
     files = TlsFiles(certificate, key, settings.tls_client_ca_file)
-    return server.add_secure_port(address, server_credentials(files, logger))
+    credentials = server_credentials(files, logger)
+    add_port = partial(server.add_secure_port, server_credentials=credentials)
+    return bound(add_port, settings.host, settings.port, "port")
 
 
 def make_embedder(settings: Settings) -> Embedder:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from prometheus_client import start_http_server
 
+from server.binding import require_free
 from server.bootstrap import LIVENESS, Service, build
 from server.logs import make_logger
 from server.loop_gaps import watch_loop
@@ -43,6 +44,7 @@ async def serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     service = build(settings, logger)
+    require_free(settings.host, settings.metrics_port, "metrics_port")
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.collect()
     gc.freeze()  # models and tokenizers stay; collections need not look at them again and again
