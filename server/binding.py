@@ -53,13 +53,13 @@ def require_free(host: str, port: int, setting: str) -> None:
     except (OSError, UnicodeError) as error:
         problem = f"{host!r} is no name or address that this machine knows ({error})"
         raise SettingUnusable("host", problem) from error
-    problems = [problem for one in found if (problem := _problem(one[0], one[4]))]
-    for problem in problems:
-        if problem.errno == errno.EADDRINUSE or len(problems) == len(found):
-            raise unusable(problem, host, port, setting) from problem
+    faults = [fault for one in found if (fault := _fault(one[0], one[4])) is not None]
+    for fault in faults:
+        if fault.errno == errno.EADDRINUSE or len(faults) == len(found):
+            raise unusable(fault, host, port, setting) from fault
 
 
-def _problem(family: int, address: object) -> OSError | None:
+def _fault(family: int, address: object) -> OSError | None:
     try:
         with socket.socket(family, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

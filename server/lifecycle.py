@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from server.logs import make_logger
 from server.loop_gaps import watch_loop
 from server.readiness import SERVING
 from server.settings import Settings
+from server.start_warnings import warn_of
 
 SWITCH_SECONDS = 0.0005
 """How long a thread keeps the interpreter while another waits for it: requests are made of many
@@ -31,7 +33,7 @@ async def serve(
     stop: asyncio.Event | None = None,
 ) -> None:
     """
-    Serve until SIGTERM, SIGINT or the event: then not ready, finish what is in flight, end.
+    Serve until SIGTERM, SIGINT, SIGHUP or the event: then not ready, finish what is in flight, end.
 
     Args:
         settings: The configuration.
@@ -39,9 +41,10 @@ async def serve(
         stop: Ends the service when set.
     """
     logger = make_logger(settings.log_level)
+    warn_of(settings, os.environ, logger)
     stopping = stop or asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in _stop_signals():
         loop.add_signal_handler(number, stopping.set)
     service = build(settings, logger)
     require_free(settings.host, settings.metrics_port, "metrics_port")
@@ -88,3 +91,8 @@ async def serve(
         scraped.server_close()
         thread.join()
         logger.info("stopped")
+
+
+def _stop_signals() -> list[signal.Signals]:
+    hangs_up = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN  # as under nohup
+    return [signal.SIGTERM, signal.SIGINT, *([signal.SIGHUP] if hangs_up else [])]

@@ -33,7 +33,7 @@ async def test_a_port_in_use_is_told_by_its_setting(settings: Settings, setting:
 
 async def test_two_services_do_not_share_a_health_port(settings: Settings) -> None:
     async with running_service(settings) as first:
-        with pytest.raises(SettingUnusable, match="CONTEXT_ASSEMBLER_HEALTH_PORT: .* is in use"):
+        with pytest.raises(SettingUnusable, match=r"_HEALTH_PORT: .* is in use"):
             async with running_service(settings, health_port=first.service.health_port):
                 pass
 
