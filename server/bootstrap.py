@@ -34,6 +34,7 @@ from server.access import Access
 from server.admission import Admission
 from server.backend import Backend, make_backend
 from server.binding import bound
+from server.data_folder import make_data_folder
 from server.denials import Denials
 from server.dependency_metrics import DependencyMetrics
 from server.index_metrics import IndexMetrics
@@ -91,7 +92,7 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         CallersInvalid: The file of callers is not.
         TlsInvalid: A TLS file cannot be used.
         TracesUnavailable: Traces are switched on, and their library is not installed.
-        SettingUnusable: A port cannot be bound.
+        SettingUnusable: A port cannot be bound, or the folder of the embedded engine not made.
     """
     traces = make_traces(settings)
     disable_created_metrics()  # type: ignore[no-untyped-call] # the library leaves it untyped
@@ -119,6 +120,7 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
     calls = None
     if settings.qdrant_url is not None:
         calls = DependencyMetrics(metrics.registry, readiness.turned)
+    make_data_folder(settings)
     backend = make_backend(settings, calls)
     parts = Parts(
         assembler=ContextAssembler(
