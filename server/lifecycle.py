@@ -86,7 +86,8 @@ async def serve(
         await service.health_server.stop(0)
         service.denials.report()
         await service.backend.close()
-        await asyncio.to_thread(service.traces.close)
+        if not await asyncio.to_thread(service.traces.close):
+            logger.warning("the last traces could not be sent in time")
         scraped.shutdown()
         scraped.server_close()
         thread.join()
