@@ -124,7 +124,9 @@ def main() -> None:
 
 
 def _complain(message: str) -> None:
-    Console(stderr=True, highlight=False).print(f"[bold red]error[/]: {_plain(message)}")
+    Console(stderr=True, highlight=False).print(
+        f"[bold red]error[/]: {_plain(message)}", soft_wrap=True
+    )
 
 
 def _plain(text: str) -> str:

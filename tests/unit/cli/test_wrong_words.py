@@ -220,6 +220,16 @@ def test_settings_that_do_not_go_together_are_told_by_the_name_of_one(
     assert shown.count("\n") == 1
 
 
+def test_an_error_is_one_line_however_narrow_the_place(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setenv("CONTEXT_ASSEMBLER_HOST", "")
+
+    said = "is empty; leave it out, or name an address, such as 127.0.0.1 or ::1"
+    assert run("serve") == (2, f"error: CONTEXT_ASSEMBLER_HOST: {said}\n")
+
+
 @pytest.mark.parametrize("name", [".", "missing"])
 def test_a_service_does_not_start_without_a_tokenizer(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
