@@ -4,6 +4,7 @@ How a Qdrant server is reached, and what its errors mean here.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -116,13 +117,15 @@ class QdrantServer:
         """
         Return a client for serving. It connects when it is first used.
         """
-        return AsyncQdrantClient(**self._arguments())
+        with _own_warning():
+            return AsyncQdrantClient(**self._arguments())
 
     def writer(self) -> QdrantClient:
         """
         Return a client for publishing. It connects when it is first used.
         """
-        return QdrantClient(**self._arguments())
+        with _own_warning():
+            return QdrantClient(**self._arguments())
 
     def _arguments(self) -> dict[str, Any]:
         # Made for each client, which writes into the options.
@@ -144,6 +147,16 @@ class QdrantServer:
             "grpc_options": options,
             "check_compatibility": False,
         }
+
+
+@contextmanager
+def _own_warning() -> Iterator[None]:
+    """
+    Leave out the library's warning of a key without TLS: the service says so itself, once.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Api key is used with an insecure connection")
+        yield
 
 
 @contextmanager

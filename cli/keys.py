@@ -133,7 +133,13 @@ def _replace(path: Path, content: bytes) -> None:
     """
     Write a file that is never seen half written, for its owner alone.
     """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    if not path.parent.is_dir():
+        raise InvalidRequest("file", f"{path.parent} is no folder; make it, or name another file")
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        problem = f"{path.parent} takes no file ({error.strerror}); name a file in another folder"
+        raise InvalidRequest("file", problem) from error
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)

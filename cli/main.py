@@ -39,6 +39,7 @@ from indexer.read_source import Unreadable
 from server.callers import CallersInvalid
 from server.lifecycle import serve as run_server
 from server.profiles import ProfilesInvalid
+from server.setting_rules import SettingUnusable, setting_problems
 from server.settings import Settings
 from server.tls import TlsInvalid
 from server.traces import TracesUnavailable
@@ -52,6 +53,7 @@ FAILURES = (
     OSError,
     ProfilesInvalid,
     QuestionSetInvalid,
+    SettingUnusable,
     TlsInvalid,
     TracesUnavailable,
     Unreadable,
@@ -113,9 +115,8 @@ def main() -> None:
         check_texts(command)
         command()
     except ValidationError as error:
-        for problem in error.errors():
-            name = "_".join(str(part) for part in problem["loc"]).upper() or "SETTINGS"
-            _complain(f"CONTEXT_ASSEMBLER_{name}: {problem['msg']}")
+        for variable, problem in setting_problems(error):
+            _complain(f"{variable}: {problem}")
         sys.exit(2)
     except FAILURES as error:
         _complain(str(error))
@@ -123,7 +124,9 @@ def main() -> None:
 
 
 def _complain(message: str) -> None:
-    Console(stderr=True, highlight=False).print(f"[bold red]error[/]: {_plain(message)}")
+    Console(stderr=True, highlight=False).print(
+        f"[bold red]error[/]: {_plain(message)}", soft_wrap=True
+    )
 
 
 def _plain(text: str) -> str:

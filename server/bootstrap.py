@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,8 @@ from assembler.ports import Embedder, Reranker
 from server.access import Access
 from server.admission import Admission
 from server.backend import Backend, make_backend, records_of
+from server.binding import bound
+from server.data_folder import make_data_folder
 from server.denials import Denials
 from server.dependency_metrics import DependencyMetrics
 from server.index_metrics import IndexMetrics
@@ -90,7 +93,7 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         CallersInvalid: The file of callers is not.
         TlsInvalid: A TLS file cannot be used.
         TracesUnavailable: Traces are switched on, and their library is not installed.
-        OSError: A port cannot be bound.
+        SettingUnusable: A port cannot be bound, or the folder of the embedded engine not made.
     """
     traces = make_traces(settings)
     disable_created_metrics()  # type: ignore[no-untyped-call] # the library leaves it untyped
@@ -119,6 +122,7 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
     calls = None
     if settings.qdrant_url is not None:
         calls = DependencyMetrics(metrics.registry, readiness.turned)
+    make_data_folder(settings)
     backend = make_backend(settings, calls)
     parts = Parts(
         assembler=ContextAssembler(
@@ -154,7 +158,7 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         logger=logger,
     )
     server = grpc.aio.server(interceptors=[interceptor], options=_options(settings))
-    health_server = grpc.aio.server()
+    health_server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
     add_ContextAssemblerServiceServicer_to_server(ContextAssemblerService(parts), server)
     for one in (server, health_server):
         health_pb2_grpc.add_HealthServicer_to_server(state, one)
@@ -166,7 +170,9 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         health=state,
         readiness=readiness,
         port=_bound(server, settings, logger),
-        health_port=health_server.add_insecure_port(f"{settings.host}:{settings.health_port}"),
+        health_port=bound(
+            health_server.add_insecure_port, settings.host, settings.health_port, "health_port"
+        ),
         metrics=metrics,
         access=access,
         denials=Denials(backend.index.denied_in, metrics, logger),
@@ -186,14 +192,15 @@ def _bound(server: grpc.aio.Server, settings: Settings, logger: FilteringBoundLo
     """
     Return the port that the server is bound to, with TLS where its files are named.
     """
-    address = f"{settings.host}:{settings.port}"
     certificate, key = settings.tls_certificate_file, settings.tls_key_file
     if certificate is None or key is None:
         if settings.api_keys_file is not None:
             logger.warning("keys arrive in plaintext unless something before this port has TLS")
-        return server.add_insecure_port(address)
+        return bound(server.add_insecure_port, settings.host, settings.port, "port")
     files = TlsFiles(certificate, key, settings.tls_client_ca_file)
-    return server.add_secure_port(address, server_credentials(files, logger))
+    credentials = server_credentials(files, logger)
+    add_port = partial(server.add_secure_port, server_credentials=credentials)
+    return bound(add_port, settings.host, settings.port, "port")
 
 
 def make_embedder(settings: Settings) -> Embedder:

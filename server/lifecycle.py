@@ -6,17 +6,20 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import signal
 import sys
 from collections.abc import Callable
 
 from prometheus_client import start_http_server
 
+from server.binding import require_free
 from server.bootstrap import LIVENESS, Service, build
 from server.logs import make_logger
 from server.loop_gaps import watch_loop
 from server.readiness import SERVING
 from server.settings import Settings
+from server.start_warnings import warn_of
 
 COLLECTED = (50_000, 20, 100)
 """When Python looks for cycles: a request makes some ten thousand objects and leaves none, so that
@@ -34,7 +37,7 @@ async def serve(
     stop: asyncio.Event | None = None,
 ) -> None:
     """
-    Serve until SIGTERM, SIGINT or the event: then not ready, finish what is in flight, end.
+    Serve until SIGTERM, SIGINT, SIGHUP or the event: then not ready, finish what is in flight, end.
 
     Args:
         settings: The configuration.
@@ -42,11 +45,13 @@ async def serve(
         stop: Ends the service when set.
     """
     logger = make_logger(settings.log_level)
+    warn_of(settings, os.environ, logger)
     stopping = stop or asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in _stop_signals():
         loop.add_signal_handler(number, stopping.set)
     service = build(settings, logger)
+    require_free(settings.host, settings.metrics_port, "metrics_port")
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.collect()
     gc.set_threshold(*COLLECTED)
@@ -86,8 +91,14 @@ async def serve(
         await service.health_server.stop(0)
         service.denials.report()
         await service.backend.close()
-        await asyncio.to_thread(service.traces.close)
+        if not await asyncio.to_thread(service.traces.close):
+            logger.warning("the last traces could not be sent in time")
         scraped.shutdown()
         scraped.server_close()
         thread.join()
         logger.info("stopped")
+
+
+def _stop_signals() -> list[signal.Signals]:
+    hangs_up = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN  # as under nohup
+    return [signal.SIGTERM, signal.SIGINT, *([signal.SIGHUP] if hangs_up else [])]

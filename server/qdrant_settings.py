@@ -9,35 +9,18 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, PositiveInt, SecretStr, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from adapters.qdrant_collections import Quantization
+from server.setting_rules import CheckedSettings, require_address, wrong
 
 MOST_SECONDS = 1_000_000.0
 """About twelve days: longer than any wait, and short enough for every library's milliseconds."""
 
 
-def require_url(url: str | None, form: str) -> str | None:
-    """
-    Return the URL, where it has a scheme and a host.
-
-    Raises:
-        ValueError: It has not; the message says which form it has to have.
-    """
-    if url is not None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            msg = f"must read {form}"
-            raise ValueError(msg)
-    return url
-
-
-class QdrantSettings(BaseSettings):
+class QdrantSettings(CheckedSettings):
     """
     How a Qdrant server or cluster is reached, read and written.
     """
-
-    model_config = SettingsConfigDict(frozen=True, use_attribute_docstrings=True)
 
     qdrant_url: str | None = None
     """`http(s)://host:6334` of a Qdrant server or cluster; absent: the embedded engine."""
@@ -112,28 +95,29 @@ class QdrantSettings(BaseSettings):
     @model_validator(mode="after")
     def _attached_collections_are_on_a_server(self) -> QdrantSettings:
         if self.attached_file is not None and self.qdrant_url is None:
-            msg = "attached_file needs qdrant_url, the server that has the collections"
-            raise ValueError(msg)
+            problem = "attached_file needs qdrant_url, the server that has the collections"
+            raise wrong("attached_file", problem)
         return self
 
     @field_validator("qdrant_url")
     @classmethod
     def _qdrant_url_has_a_host(cls, url: str | None) -> str | None:
-        return require_url(url, "http(s)://host[:port], with the gRPC port")
+        return require_address(url, "http(s)://host[:port], with the gRPC port")
 
     @model_validator(mode="after")
     def _qdrant_tls_is_complete(self) -> QdrantSettings:
-        files = (self.qdrant_ca_file, self.qdrant_client_cert_file, self.qdrant_client_key_file)
-        if any(files) and urlsplit(self.qdrant_url or "").scheme != "https":
-            msg = "qdrant_ca_file and the client's files need a qdrant_url of https"
-            raise ValueError(msg)
+        names = ("qdrant_ca_file", "qdrant_client_cert_file", "qdrant_client_key_file")
+        files = {name: path for name in names if (path := getattr(self, name)) is not None}
+        if files and urlsplit(self.qdrant_url or "").scheme != "https":
+            problem = "qdrant_ca_file and the client's files need a qdrant_url of https"
+            raise wrong(next(iter(files)), problem)
         if (self.qdrant_client_cert_file is None) != (self.qdrant_client_key_file is None):
-            msg = "qdrant_client_cert_file and qdrant_client_key_file are given together"
-            raise ValueError(msg)
-        for path in filter(None, files):
+            missing = next(name for name in names[1:] if name not in files)
+            problem = "qdrant_client_cert_file and qdrant_client_key_file are given together"
+            raise wrong(missing, problem)
+        for name, path in files.items():
             if not path.is_file():
-                msg = f"{path} is no file; name a PEM file"
-                raise ValueError(msg)
+                raise wrong(name, f"{path} is no file; name a PEM file")
         return self
 
     @model_validator(mode="after")
@@ -141,24 +125,24 @@ class QdrantSettings(BaseSettings):
         replicas = self.qdrant_replicas
         writes = self.qdrant_write_consistency or replicas
         if writes > replicas:
-            msg = f"qdrant_write_consistency is {writes}, there are {replicas} qdrant_replicas"
-            raise ValueError(msg)
+            problem = f"qdrant_write_consistency is {writes}, there are {replicas} qdrant_replicas"
+            raise wrong("qdrant_write_consistency", problem)
         if writes < replicas and (
             writes <= replicas // 2 or self.qdrant_read_consistency != "majority"
         ):
-            msg = (
+            problem = (
                 "qdrant_write_consistency below qdrant_replicas has to be more than half of them, "
                 "with qdrant_read_consistency majority: other reads could miss what was published"
             )
-            raise ValueError(msg)
+            raise wrong("qdrant_write_consistency", problem)
         return self
 
     @model_validator(mode="after")
     def _vectors_have_links(self) -> QdrantSettings:
         if self.qdrant_hnsw_m == 0 and not self.qdrant_hnsw_payload_m:
-            msg = "qdrant_hnsw_m 0 needs qdrant_hnsw_payload_m above 0, else no vector has a link"
-            raise ValueError(msg)
+            needs = "qdrant_hnsw_m 0 needs qdrant_hnsw_payload_m above 0, else no vector has a link"
+            raise wrong("qdrant_hnsw_payload_m", needs)
         if self.qdrant_oversampling and self.qdrant_quantization is Quantization.NONE:
-            msg = "qdrant_oversampling has no use without qdrant_quantization"
-            raise ValueError(msg)
+            problem = "qdrant_oversampling has no use without qdrant_quantization"
+            raise wrong("qdrant_oversampling", problem)
         return self

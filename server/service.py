@@ -27,13 +27,13 @@ from server.access import CALLER
 from server.convert import to_assemble_request, to_pack_request
 from server.convert_parts import to_messages
 from server.convert_scope import to_scope
+from server.page_token import make_token, read_token
 from server.replies import to_context, to_index, to_source_text
 from server.settings import Settings
 
 BYTES_PER_CHAR = 4
 REPLY_ROOM_BYTES = 64 * 1024
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_PAGE_TOKEN = re.compile(r"(?P<hash>[0-9a-f]{64}):(?P<start>[0-9]{1,15})")
 
 Call: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
@@ -176,7 +176,14 @@ class ContextAssemblerService(ContextAssemblerServiceServicer):
         last = found.row.chars if wanted is None else min(wanted, found.row.chars)
         token = ""
         if found.span and found.span.end < last:
-            token = f"{found.row.content_sha256}:{found.span.end}"
+            token = make_token(
+                found.row.content_sha256,
+                found.span.end,
+                index=asked.index,
+                tenant=asked.scope.tenant,
+                source_id=asked.source_id,
+                version=found.row.version,
+            )
         return to_source_text(found, token)
 
 
@@ -205,20 +212,27 @@ def _source_request(request: service_pb.GetSourceTextRequest, settings: Settings
     content_sha256 = request.content_sha256 if request.HasField("content_sha256") else None
     if content_sha256 is not None and not _SHA256.fullmatch(content_sha256):
         raise InvalidRequest("content_sha256", "is not a SHA-256 of 64 lower-case hex digits")
+    index = checks.index_name(request.index, "index")
+    source_id = checks.name(request.source_id, "source_id")
+    version = request.version if request.HasField("version") else None
     if request.page_token:
-        page = _PAGE_TOKEN.fullmatch(request.page_token)
-        if page is None or content_sha256 not in (None, page["hash"]):
-            raise InvalidRequest("page_token", "is not one that a reply to this request gave")
-        # pages of one text never go on with another one, whatever is published meanwhile
-        content_sha256 = page["hash"]
-        start = max(start, int(page["start"]))
+        page = read_token(
+            request.page_token,
+            index=index,
+            tenant=scope.tenant,
+            source_id=source_id,
+            version=version,
+            content_sha256=content_sha256,
+        )
+        content_sha256 = page.content_sha256
+        start = max(start, page.start)
         if end is not None and start >= end:
             raise InvalidRequest("page_token", "lies beyond the range")
     return SourceRequest(
-        index=checks.index_name(request.index, "index"),
+        index=index,
         scope=scope,
-        source_id=checks.name(request.source_id, "source_id"),
-        version=request.version if request.HasField("version") else None,
+        source_id=source_id,
+        version=version,
         content_sha256=content_sha256,
         start=start,
         end=end,

@@ -13,7 +13,8 @@ from pydantic_settings import NoDecode, SettingsConfigDict
 
 from adapters.head import LONGEST_REQUEST_SECONDS
 from server.cpus import usable_cpus
-from server.qdrant_settings import MOST_SECONDS, QdrantSettings, require_url
+from server.qdrant_settings import MOST_SECONDS, QdrantSettings
+from server.setting_rules import PREFIX, require_url, wrong
 
 INFLIGHT_PER_CPU = 2
 MOST_THREADS = 4
@@ -25,9 +26,7 @@ class Settings(QdrantSettings):
     Everything that can be configured; a wrong value fails the start with every problem named.
     """
 
-    model_config = SettingsConfigDict(
-        env_prefix="CONTEXT_ASSEMBLER_", frozen=True, extra="ignore", use_attribute_docstrings=True
-    )
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore")
 
     host: str = "0.0.0.0"  # noqa: S104 - a container listens on all its addresses
     """Address that all three ports are bound to."""
@@ -249,11 +248,19 @@ class Settings(QdrantSettings):
             found = json.loads(given)
         except (ValueError, RecursionError):
             raise ValueError(msg) from None
-        if not isinstance(found, list):
-            raise ValueError(msg)  # noqa: TRY004 - pydantic names the setting of this one
+        if not isinstance(found, list) or "" in found:
+            raise ValueError(msg)
         return found
 
-    @field_validator("reranker_url", "chat_url")
+    @field_validator("host")
+    @classmethod
+    def _host_is_not_empty(cls, host: str) -> str:
+        if not host.strip():
+            msg = "is empty; leave it out, or name an address, such as 127.0.0.1 or ::1"
+            raise ValueError(msg)
+        return host
+
+    @field_validator("embedder_url", "reranker_url", "chat_url")
     @classmethod
     def _url_has_a_host(cls, url: str | None) -> str | None:
         return require_url(url, "http(s)://host[:port]")
@@ -261,29 +268,29 @@ class Settings(QdrantSettings):
     @model_validator(mode="after")
     def _embedder_is_complete(self) -> Settings:
         if self.embedder_url is not None and not self.embedder_model:
-            msg = "embedder_url needs embedder_model, the model's name at that endpoint"
-            raise ValueError(msg)
+            problem = "embedder_url needs embedder_model, the model's name at that endpoint"
+            raise wrong("embedder_model", problem)
         return self
 
     @model_validator(mode="after")
     def _tls_is_complete(self) -> Settings:
         if (self.tls_certificate_file is None) != (self.tls_key_file is None):
-            msg = "tls_certificate_file and tls_key_file need each other"
-            raise ValueError(msg)
+            missing = "tls_key_file" if self.tls_key_file is None else "tls_certificate_file"
+            raise wrong(missing, "tls_certificate_file and tls_key_file need each other")
         if self.tls_client_ca_file is not None and self.tls_certificate_file is None:
-            msg = "tls_client_ca_file needs tls_certificate_file and tls_key_file"
-            raise ValueError(msg)
+            problem = "tls_client_ca_file needs tls_certificate_file and tls_key_file"
+            raise wrong("tls_certificate_file", problem)
         if self.tls_client_ca_file is not None and self.api_keys_file is None:
-            msg = "tls_client_ca_file needs api_keys_file, which says what each client may read"
-            raise ValueError(msg)
+            problem = "tls_client_ca_file needs api_keys_file, which says what each client may read"
+            raise wrong("api_keys_file", problem)
         return self
 
     @model_validator(mode="after")
     def _reranker_is_complete(self) -> Settings:
         if self.reranker in ("cross_encoder", "cohere") and not self.reranker_model:
-            msg = f"reranker {self.reranker} needs reranker_model, the model's name"
-            raise ValueError(msg)
+            problem = f"reranker {self.reranker} needs reranker_model, the model's name"
+            raise wrong("reranker_model", problem)
         if self.reranker in ("tei", "cohere") and self.reranker_url is None:
-            msg = f"reranker {self.reranker} needs reranker_url, the endpoint's address"
-            raise ValueError(msg)
+            problem = f"reranker {self.reranker} needs reranker_url, the endpoint's address"
+            raise wrong("reranker_url", problem)
         return self

@@ -8,6 +8,7 @@ kept, the library reads from its own variables (`OTEL_EXPORTER_OTLP_ENDPOINT`,
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
 
 SERVICE_NAME = "context-assembler"
+CLOSING_SECONDS = 1.0
 
 
 class TracesUnavailable(RuntimeError):
@@ -46,9 +48,9 @@ class Traces(Protocol):
         Tell of a stage of the present call, by the clock of `time.perf_counter`.
         """
 
-    def close(self) -> None:
+    def close(self) -> bool:
         """
-        Send what is left.
+        Send what is left, and return whether that ended in time.
         """
 
 
@@ -85,10 +87,11 @@ class Untraced:
         Do nothing.
         """
 
-    def close(self) -> None:
+    def close(self) -> bool:
         """
         Do nothing.
         """
+        return True
 
 
 class OtlpTraces:
@@ -134,11 +137,14 @@ class OtlpTraces:
         began, ended = (round(seconds * 1e9) + ahead for seconds in (start, end))
         self._tracer.start_span(stage.value, start_time=began).end(ended)
 
-    def close(self) -> None:
+    def close(self) -> bool:
         """
-        Send what is left.
+        Send what is left for a second; an endpoint that hangs keeps no service from ending.
         """
-        self._provider.shutdown()
+        sending = threading.Thread(target=self._provider.shutdown, daemon=True)
+        sending.start()
+        sending.join(CLOSING_SECONDS)
+        return not sending.is_alive()
 
 
 class _OtlpSpan:

@@ -132,7 +132,6 @@ async def test_a_deadline_that_has_passed_is_not_spent_on_a_call(server: TestSer
     await index.close()
 
 
-@pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
 async def test_an_api_key_is_sent() -> None:
     with TestServer(api_key="right") as server:
         for key in ("right", "wrong"):

@@ -58,6 +58,30 @@ def test_a_source_is_returned_page_by_page(client: ContextAssemblerClient) -> No
         client.source_text(request)
 
 
+def test_a_token_of_another_text_is_refused_by_name(client: ContextAssemblerClient) -> None:
+    request = service_pb.GetSourceTextRequest(
+        index="handbook", scope=STAFF, source_id="travel/expenses.md", page_size_chars=200
+    )
+    page = next(iter(client.source_pages(request)))
+    elsewhere = pb.Scope(tenant="elsewhere", principals=STAFF.principals)
+    for other in (
+        {"source_id": "travel/other.md"},
+        {"scope": elsewhere},
+        {"version": page.version + "x"},
+    ):
+        asked = service_pb.GetSourceTextRequest(
+            **{"index": "handbook", "scope": STAFF, "source_id": request.source_id, **other},
+            page_token=page.next_page_token,
+        )
+
+        with pytest.raises(ContextAssemblerCallError, match="page_token") as refused:
+            client.source_text(asked)
+
+        assert refused.value.code is grpc.StatusCode.INVALID_ARGUMENT
+    request.version, request.page_token = page.version, page.next_page_token
+    assert next(iter(client.source_pages(request))).range.start == page.range.end
+
+
 @pytest.mark.parametrize("wrong", ["", "x", "A" * 64, "a" * 63])
 def test_a_hash_of_another_form_is_refused_by_name(
     client: ContextAssemblerClient, wrong: str

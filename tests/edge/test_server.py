@@ -7,6 +7,8 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import os
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -169,3 +171,27 @@ async def test_while_health_checks_hear_of_the_end_new_calls_are_answered(
 
         assert (await one.stub.AssembleContext(asking())).context.context
         await one.task
+
+
+async def test_a_hang_up_drains_as_a_stop_does(settings: Settings, handbook: Summary) -> None:
+    assert handbook.is_published
+    async with running_service(settings) as one:
+        assert signal.getsignal(signal.SIGHUP) is not signal.SIG_DFL  # else it would end the tests
+        await one.channel.channel_ready()
+        call = asyncio.ensure_future(one.stub.AssembleContext(asking()))
+        registry = one.service.metrics.registry
+        while not (call.done() or registry.get_sample_value("context_assembler_inflight_requests")):
+            await asyncio.sleep(0)
+        os.kill(os.getpid(), signal.SIGHUP)
+
+        assert "Fines are never paid" in (await call).context.context
+        await one.task
+
+
+async def test_a_hang_up_is_passed_over_where_it_was_before(settings: Settings) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        async with running_service(settings):
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -109,6 +110,52 @@ async def test_a_call_is_one_span_below_the_callers_with_one_per_stage(
         assert span.start_time_unix_nano <= span.end_time_unix_nano
         assert span.end_time_unix_nano <= call.end_time_unix_nano + 10**6
     assert collector.service_names == {"context-assembler"}
+
+
+class HangingCollector(collector_grpc.TraceServiceServicer):
+    """
+    Takes what it is sent and answers when it is let go.
+    """
+
+    def __init__(self) -> None:
+        self.let_go = threading.Event()
+        self.asked: list[grpc.ServicerContext] = []
+
+    def Export(self, request: Any, context: Any) -> Any:
+        del request
+        self.asked.append(context)
+        self.let_go.wait()
+        return collector_pb.ExportTraceServiceResponse()
+
+
+@pytest.fixture
+def hanging(monkeypatch: pytest.MonkeyPatch) -> Iterator[HangingCollector]:
+    made = HangingCollector()
+    server = grpc.server(ThreadPoolExecutor(2))
+    collector_grpc.add_TraceServiceServicer_to_server(made, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{port}")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "600")
+    yield made
+    made.let_go.set()
+    server.stop(None)
+
+
+async def test_a_collector_that_hangs_keeps_no_service_from_ending(
+    settings: Settings,
+    handbook: Summary,
+    hanging: HangingCollector,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert handbook.is_published
+    async with running_service(settings, traces="otlp", log_level="INFO") as running:
+        await running.stub.AssembleContext(asking(200))
+
+    written = capfd.readouterr().out
+    assert "the last traces could not be sent in time" in written
+    assert "stopped" in written
+    assert all(context.is_active() for context in hanging.asked)  # it was not waited for
 
 
 async def test_a_refused_call_has_its_code_and_no_span_has_a_text(

@@ -92,10 +92,15 @@ def test_a_key_that_cannot_be_stored_is_not_shown(tmp_path: Path) -> None:
 
     broken = CliRunner().invoke(app, [*asked, str(path)])
     no_folder = CliRunner().invoke(app, [*asked, str(tmp_path / "nowhere" / "callers.json")])
+    no_file = CliRunner().invoke(app, [*asked, "/proc/callers.json"])
 
     assert isinstance(broken.exception, CallersInvalid)
-    assert isinstance(no_folder.exception, OSError)
-    assert broken.output == no_folder.output == ""
+    assert isinstance(no_folder.exception, InvalidRequest)
+    assert no_folder.exception.field == "file"
+    assert f"{tmp_path / 'nowhere'} is no folder" in str(no_folder.exception)
+    assert isinstance(no_file.exception, InvalidRequest)
+    assert "/proc takes no file" in str(no_file.exception)
+    assert broken.output == no_folder.output == no_file.output == ""
 
 
 def test_a_caller_without_a_name_is_refused_by_its_option() -> None:

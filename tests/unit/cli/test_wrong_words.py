@@ -134,6 +134,37 @@ def test_files_are_counted_as_they_are_indexed(
         ("MAX_MESSAGE_BYTES", "9999999999", "less than or equal to 2147483647"),
         ("MORE_MODEL_DIRS", "x", "must be a JSON list of folders"),
         ("MORE_MODEL_DIRS", "3", "must be a JSON list of folders"),
+        ("MORE_MODEL_DIRS", '["a", ""]', "must be a JSON list of folders"),
+        ("MORE_MODEL_DIRS", "", "must be a JSON list of folders"),
+        ("MORE_MODEL_DIRS", "[3]", "Input is not a valid path"),
+        ("PORT", "70000", "less than or equal to 65535"),
+        ("HOST", "", "is empty; leave it out, or name an address"),
+        ("API_KEYS_FILE", "", "is empty; leave it out, or name a file"),
+        ("PROFILES_FILE", "", "is empty; leave it out, or name a file"),
+        ("ATTACHED_FILE", " ", "is empty; leave it out, or name a file"),
+        ("TLS_KEY_FILE", "", "is empty; leave it out, or name a file"),
+        ("QDRANT_CA_FILE", "", "is empty; leave it out, or name a file"),
+        ("CHAT_ANSWERS_FILE", "", "is empty; leave it out, or name a file"),
+        ("DATA_DIR", "", "is empty; leave it out, or name a folder"),
+        ("MODEL_DIR", "", "is empty; leave it out, or name a folder"),
+        ("TOKENIZER_DIR", "", "is empty; leave it out, or name a folder"),
+        ("QDRANT_URL", "http://h:99999", "must read http(s)://host[:port], with the gRPC port"),
+        ("QDRANT_URL", "http://h:0", "must read http(s)://host[:port], with the gRPC port"),
+        ("QDRANT_URL", "http://h:x", "must read http(s)://host[:port], with the gRPC port"),
+        ("QDRANT_URL", "http://[::1", "must read http(s)://host[:port], with the gRPC port"),
+        ("QDRANT_URL", "http://h:1\n", "must read http(s)://host[:port], with the gRPC port"),
+        ("QDRANT_URL", "http://h:1/foo", "has a path or more after the port"),
+        ("QDRANT_URL", "http://h:1?a=b", "has a path or more after the port"),
+        ("QDRANT_URL", "http://user:word@h:1", "give the key in qdrant_api_key"),
+        ("EMBEDDER_URL", "foo", "must read http(s)://host[:port]"),
+        ("RERANKER_URL", "http://h:99999", "must read http(s)://host[:port]"),
+        ("CHAT_URL", "ftp://h", "must read http(s)://host[:port]"),
+        ("QDRANT_API_KEY", "secret\n", "ends with a line end, as a Secret made from a file"),
+        ("QDRANT_API_KEY", "secr\u00e4t", "keys are printable ASCII"),
+        ("EMBEDDER_API_KEY", "sec\nret", "keys are printable ASCII"),
+        ("RERANKER_API_KEY", "secret ", "begins or ends with a space"),
+        ("CHAT_API_KEY", "secret\r\n", "ends with a line end"),
+        ("QDRANT_READ_CONSISTENCY", "0", "greater than 0; Input should be 'majority'"),
     ],
 )
 def test_a_setting_that_cannot_be_is_one_line(
@@ -147,6 +178,56 @@ def test_a_setting_that_cannot_be_is_one_line(
     assert shown.startswith(f"error: CONTEXT_ASSEMBLER_{name}: ")
     assert problem in shown
     assert shown.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"embedder_url": "http://h"}, "EMBEDDER_MODEL"),
+        ({"reranker": "tei"}, "RERANKER_URL"),
+        ({"reranker": "cohere"}, "RERANKER_MODEL"),
+        ({"tls_key_file": "k"}, "TLS_CERTIFICATE_FILE"),
+        ({"tls_certificate_file": "c"}, "TLS_KEY_FILE"),
+        ({"tls_client_ca_file": "a"}, "TLS_CERTIFICATE_FILE"),
+        (
+            {"tls_client_ca_file": "a", "tls_certificate_file": "c", "tls_key_file": "k"},
+            "API_KEYS_FILE",
+        ),
+        ({"attached_file": "a.toml"}, "ATTACHED_FILE"),
+        ({"qdrant_ca_file": "ca.pem"}, "QDRANT_CA_FILE"),
+        (
+            {"qdrant_url": "https://h", "qdrant_client_key_file": "k.pem"},
+            "QDRANT_CLIENT_CERT_FILE",
+        ),
+        ({"qdrant_url": "https://h", "qdrant_ca_file": "/no/ca.pem"}, "QDRANT_CA_FILE"),
+        ({"qdrant_write_consistency": "2"}, "QDRANT_WRITE_CONSISTENCY"),
+        ({"qdrant_write_consistency": "1", "qdrant_replicas": "2"}, "QDRANT_WRITE_CONSISTENCY"),
+        ({"qdrant_hnsw_m": "0"}, "QDRANT_HNSW_PAYLOAD_M"),
+        ({"qdrant_oversampling": "2"}, "QDRANT_OVERSAMPLING"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_told_by_the_name_of_one(
+    run: Run, monkeypatch: pytest.MonkeyPatch, given: dict[str, str], named: str
+) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(f"CONTEXT_ASSEMBLER_{name.upper()}", value)
+
+    code, shown = run("serve")
+
+    assert code == 2
+    assert shown.startswith(f"error: CONTEXT_ASSEMBLER_{named}: ")
+    assert "Value error" not in shown
+    assert shown.count("\n") == 1
+
+
+def test_an_error_is_one_line_however_narrow_the_place(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setenv("CONTEXT_ASSEMBLER_HOST", "")
+
+    said = "is empty; leave it out, or name an address, such as 127.0.0.1 or ::1"
+    assert run("serve") == (2, f"error: CONTEXT_ASSEMBLER_HOST: {said}\n")
 
 
 @pytest.mark.parametrize("name", [".", "missing"])
