@@ -25,6 +25,9 @@ SECTION_BYTES = 2048
 PART_BYTES = 256
 """Of what searches need of a point, of a section, and of each of its chunks, borders and blocks."""
 
+METADATA_BYTES = 6
+"""Of each character of a section's metadata as Python writes them: small numbers take most."""
+
 Item = TypeVar("Item")
 PointId: TypeAlias = int | uuid.UUID | str
 """As the engine has it."""
@@ -106,4 +109,5 @@ def bytes_of(record: Record[Any]) -> int:
     if not isinstance(section, Section):
         return HIT_BYTES
     parts = len(section.chunk_spans) + len(section.borders) + len(section.blocks)
-    return SECTION_BYTES + sys.getsizeof(section.text) + PART_BYTES * parts
+    metadata = len(repr(section.metadata)) * METADATA_BYTES if section.metadata else 0
+    return SECTION_BYTES + sys.getsizeof(section.text) + PART_BYTES * parts + metadata

@@ -4,6 +4,8 @@ Records are kept within a limit of bytes, and go with what they were read from.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from adapters.decoded import Record
 from adapters.kept_records import HIT_BYTES, PART_BYTES, SECTION_BYTES, KeptRecords, Shelf, bytes_of
 from assembler.model import Border, BorderKind, Provenance, Section
@@ -73,6 +75,13 @@ def test_a_section_takes_its_text_and_its_parts() -> None:
 
     assert longer - shorter == 999
     assert shorter > SECTION_BYTES + 2 * PART_BYTES
+
+
+def test_what_is_known_of_a_section_is_counted_too() -> None:
+    plain = section("x")
+    told = replace(plain.item, metadata={"page_starts": tuple(range(2000))})
+
+    assert bytes_of(Record("s", ORIGIN, told)) - bytes_of(plain) > 36 * 2000 / 2
 
 
 def test_looks_are_counted() -> None:
