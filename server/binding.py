@@ -54,9 +54,10 @@ def require_free(host: str, port: int, setting: str) -> None:
         problem = f"{host!r} is no name or address that this machine knows ({error})"
         raise SettingUnusable("host", problem) from error
     faults = [fault for one in found if (fault := _fault(one[0], one[4])) is not None]
-    for fault in faults:
-        if fault.errno == errno.EADDRINUSE or len(faults) == len(found):
-            raise unusable(fault, host, port, setting) from fault
+    taken = [fault for fault in faults if fault.errno == errno.EADDRINUSE]
+    if taken or len(faults) == len(found):
+        fault = (taken or faults)[0]
+        raise unusable(fault, host, port, setting) from fault
 
 
 def _fault(family: int, address: object) -> OSError | None:
