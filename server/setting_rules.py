@@ -89,6 +89,22 @@ def setting_problems(error: ValidationError) -> list[tuple[str, str]]:
     return [(name, "; ".join(messages)) for name, messages in found.items()]
 
 
+def own_port(port: object) -> object:
+    """
+    Return a port as it was given.
+
+    Raises:
+        ValueError: It is the address of a Service, which Kubernetes put where a setting is.
+    """
+    if isinstance(port, str) and "://" in port:
+        msg = (
+            f"is {port}, as Kubernetes sets it for a Service of this name; say "
+            "`enableServiceLinks: false` in the pod"
+        )
+        raise ValueError(msg)
+    return port
+
+
 def require_url(url: str | None, form: str) -> str | None:
     """
     Return the URL, where it has a scheme, a host, and a port that there is.

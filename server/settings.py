@@ -14,7 +14,7 @@ from pydantic_settings import NoDecode, SettingsConfigDict
 from adapters.head import LONGEST_REQUEST_SECONDS
 from server.cpus import usable_cpus
 from server.qdrant_settings import MOST_SECONDS, QdrantSettings
-from server.setting_rules import PREFIX, require_url, wrong
+from server.setting_rules import PREFIX, own_port, require_url, wrong
 
 INFLIGHT_PER_CPU = 2
 MOST_THREADS = 4
@@ -251,6 +251,8 @@ class Settings(QdrantSettings):
         if not isinstance(found, list) or "" in found:
             raise ValueError(msg)
         return found
+
+    _port_is_own = field_validator("port", "health_port", "metrics_port", mode="before")(own_port)
 
     @field_validator("host")
     @classmethod

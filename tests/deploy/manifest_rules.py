@@ -173,6 +173,8 @@ def _restricted(pod: Manifest, container: Manifest) -> Iterator[str]:
         yield "the container is not restricted"
     if pod["spec"].get("automountServiceAccountToken") is not False:
         yield "the pod is not restricted: it mounts a token that it has no use for"
+    if pod["spec"].get("enableServiceLinks") is not False:
+        yield "the pod takes variables of Services, which settings would read"
     resources = container["resources"]
     memory = resources.get("requests", {}).get("memory")
     if memory is None or resources.get("limits", {}).get("memory") != memory:

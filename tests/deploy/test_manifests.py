@@ -196,6 +196,7 @@ MISTAKES = [
     (with_value(f"{POD}.containers.0.readinessProbe.grpc.port", 50051), "probe"),
     (with_value(f"{POD}.terminationGracePeriodSeconds", 20), "grace period"),
     (with_value(f"{POD}.securityContext.runAsNonRoot", "no"), "restricted"),
+    (without(f"{POD}.enableServiceLinks"), "variables of Services"),
     (without(f"{POD}.containers.0.securityContext.capabilities"), "restricted"),
     (without(f"{POD}.containers.0.resources.limits"), "memory"),
     (with_value(f"{POD}.containers.0.envFrom.0.configMapRef.name", "other"), "no ConfigMap"),

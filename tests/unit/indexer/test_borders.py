@@ -44,7 +44,7 @@ def test_a_number_that_stuck_to_a_sentence_begins_the_next(text: str, parts: lis
         ("**Never over.** It is counted.", ["**Never over.** ", "It is counted."]),
         ("**Once.** **Twice.** Thrice.", ["**Once.** ", "**Twice.** ", "Thrice."]),
         ("_It is due._ Pay it now.", ["_It is due._ ", "Pay it now."]),
-        ("„Es ist fällig.“ Zahlen Sie.", ["„Es ist fällig.“ ", "Zahlen Sie."]),
+        ("„Es ist fällig.“ Wer zahlt?", ["„Es ist fällig.“ ", "Wer zahlt?"]),
         ("It is due. **Pay** it now.", ["It is due. ", "**Pay** it now."]),
         ("It ends here. **Bold.**", ["It ends here. ", "**Bold.**"]),
         ("It is due. `pay` does it.", ["It is due. ", "`pay` does it."]),

@@ -48,6 +48,13 @@ async def test_an_endpoint_is_the_model_that_the_settings_vouch_for() -> None:
     )
 
 
+def test_a_port_that_kubernetes_has_set_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONTEXT_ASSEMBLER_PORT", "tcp://10.0.0.1:50051")
+
+    with pytest.raises(ValidationError, match="enableServiceLinks: false"):
+        Settings()
+
+
 def test_no_deadline_is_longer_than_a_version_lasts() -> None:
     assert Settings().default_deadline_seconds == 30
     with pytest.raises(ValidationError, match="default_deadline_seconds"):
