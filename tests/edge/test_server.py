@@ -9,7 +9,7 @@ import io
 import json
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import grpc
@@ -173,9 +173,20 @@ async def test_while_health_checks_hear_of_the_end_new_calls_are_answered(
         await one.task
 
 
+@pytest.fixture
+def hang_up_is_heard() -> Iterator[None]:
+    """
+    Let the signal do what it does where nobody has chosen, also where tests run under nohup.
+    """
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("hang_up_is_heard")
 async def test_a_hang_up_drains_as_a_stop_does(settings: Settings, handbook: Summary) -> None:
     assert handbook.is_published
-    async with running_service(settings) as one:
+    async with running_service(settings) as one, asyncio.timeout(60):
         assert signal.getsignal(signal.SIGHUP) is not signal.SIG_DFL  # else it would end the tests
         await one.channel.channel_ready()
         call = asyncio.ensure_future(one.stub.AssembleContext(asking()))
