@@ -7,6 +7,9 @@ from __future__ import annotations
 import enum
 from typing import Protocol
 
+QDRANT_OPERATIONS = ("query_batch", "scroll", "list_collections", "probe")
+"""What calls to a Qdrant server are counted as."""
+
 
 class BreakerState(enum.Enum):
     """

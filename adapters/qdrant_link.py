@@ -27,9 +27,6 @@ Answer = TypeVar("Answer")
 Send: TypeAlias = Callable[[AsyncQdrantClient, float], Awaitable[Answer]]
 """Sends one call with this client, which may take so many seconds."""
 
-OPERATIONS = ("query_batch", "scroll", "list_collections", "probe")
-"""What calls are counted as."""
-
 PATIENCE_SECONDS = 0.25
 """A server that had less time than that for an answer has not failed."""
 

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from adapters.builds import no_build, require_whole
+from adapters.collection_settings import CollectionSettings
 from adapters.head import SETTLE_SECONDS, Build, Head
 from adapters.index_names import is_index_name, require_index_name
 from adapters.part_reader import Looked, PartReader, PointPartReader
 from adapters.point_upkeep import PointUpkeep
 from adapters.publication import PointPublication
-from adapters.qdrant_collections import CollectionSettings, QdrantCollections
+from adapters.qdrant_collections import QdrantCollections
 from adapters.qdrant_connection import QdrantServer, translated
 from adapters.qdrant_ledger import LedgerView, index_of_ledger, ledger_collection
 from adapters.qdrant_ledger_writer import QdrantLedgerWriter

@@ -20,8 +20,8 @@ from adapters.qdrant_ledger import ledger_collection
 from assembler.errors import IndexUnusable, InvalidRequest
 from assembler.ports import Embedder, Vector
 from cli.options import AsJson, show_json
-from server.backend import check_scope, qdrant_server
 from server.bootstrap import make_embedder
+from server.qdrant_backend import check_scope, qdrant_server
 from server.settings import Settings
 
 LEAST_SIMILARITY = 0.6

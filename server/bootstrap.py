@@ -77,6 +77,7 @@ class Service:
     health_port: int
     metrics: Metrics
     access: Access
+    admission: Admission
     denials: Denials
     index_watch: IndexWatch
     backend: Backend
@@ -175,6 +176,7 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         ),
         metrics=metrics,
         access=access,
+        admission=admission,
         denials=Denials(backend.index.denied_in, metrics, logger),
         index_watch=IndexWatch(
             backend.heads,

@@ -8,8 +8,7 @@ from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from adapters.calls import BreakerState
-from adapters.qdrant_link import OPERATIONS
+from adapters.calls import QDRANT_OPERATIONS, BreakerState
 from server.metrics import CODES, OTHER, PREFIX, STAGE_SECONDS
 
 QDRANT = "qdrant"
@@ -62,7 +61,7 @@ class DependencyMetrics:
             ("dependency", "state"),
             registry=registry,
         )
-        for operation in OPERATIONS:
+        for operation in QDRANT_OPERATIONS:
             self._seconds.labels(QDRANT, operation)
             for code in CODES:
                 self._requests.labels(QDRANT, operation, code)

@@ -5,7 +5,6 @@ Start, be ready, drain, stop.
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import signal
 import sys
@@ -15,15 +14,12 @@ from prometheus_client import start_http_server
 
 from server.binding import require_free
 from server.bootstrap import LIVENESS, Service, build
+from server.collecting import settle, watch_cycles
 from server.logs import make_logger
 from server.loop_gaps import watch_loop
 from server.readiness import SERVING
 from server.settings import Settings
 from server.start_warnings import warn_of
-
-COLLECTED = (50_000, 20, 100)
-"""When Python looks for cycles: a request makes some ten thousand objects and leaves none, so that
-with Python's own 700 it would be looked at ten times, and find nothing."""
 
 SWITCH_SECONDS = 0.0005
 """How long a thread keeps the interpreter while another waits for it: requests are made of many
@@ -53,9 +49,7 @@ async def serve(
     service = build(settings, logger)
     require_free(settings.host, settings.metrics_port, "metrics_port")
     sys.setswitchinterval(SWITCH_SECONDS)
-    gc.collect()
-    gc.set_threshold(*COLLECTED)
-    gc.freeze()  # models and tokenizers stay; collections need not look at them again and again
+    settle()
     scraped, thread = start_http_server(
         settings.metrics_port, addr=settings.host, registry=service.metrics.registry
     )
@@ -68,6 +62,7 @@ async def serve(
         service.denials.watch(),
         service.index_watch.watch(),
         watch_loop(service.metrics.loop_gaps),
+        watch_cycles(lambda: service.admission.running > 0),
     )
     watching = [asyncio.create_task(one) for one in watches]
     logger.info(

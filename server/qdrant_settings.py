@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, PositiveInt, SecretStr, field_validator, model_validator
 
-from adapters.qdrant_collections import Quantization
+from adapters.collection_settings import Quantization
 from server.setting_rules import CheckedSettings, require_address, wrong
 
 MOST_SECONDS = 1_000_000.0

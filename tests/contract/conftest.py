@@ -17,17 +17,17 @@ from typing import Protocol, TypeAlias
 import pytest
 from qdrant_client import grpc as wire
 
+from adapters.collection_settings import CollectionSettings
 from adapters.cross_encoder import CrossEncoderReranker
 from adapters.edge_index import EdgeIndex
 from adapters.edge_store import EdgeStore
-from adapters.qdrant_collections import CollectionSettings
 from adapters.qdrant_connection import QdrantServer
 from adapters.qdrant_index import QdrantIndex
 from adapters.qdrant_search import SearchSettings
 from adapters.qdrant_store import QdrantStore
 from adapters.store import IndexStore
 from assembler.ports import ChunkIndex, IndexCatalog
-from server.backend import qdrant_server
+from server.qdrant_backend import qdrant_server
 from server.settings import Settings
 from tests.fake_index import FakeIndex
 from tests.qdrant_server.process import ServerProcess

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adapters.qdrant_collections import CollectionSettings
+from adapters.collection_settings import CollectionSettings
 from adapters.qdrant_search import SearchSettings
 from adapters.records import Retention
 from assembler.errors import InvalidRequest, SourceUnknown

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pytest
 from qdrant_client import grpc as wire
 
-from adapters.qdrant_collections import CollectionSettings, Quantization
+from adapters.collection_settings import CollectionSettings, Quantization
 from adapters.qdrant_connection import QdrantServer
 from adapters.qdrant_index import QdrantIndex
 from adapters.qdrant_search import SearchSettings

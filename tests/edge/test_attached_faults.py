@@ -18,7 +18,7 @@ from contextassembler.v1 import context_pb2 as pb
 from adapters.attachment import AttachedInvalid, Attachment, add_attached, mapping_of
 from assembler.scope import ReadScope, Scope
 from assembler.span import Span
-from server.backend import attached_of
+from server.qdrant_backend import attached_of
 from server.settings import Settings
 from tests.attached import Piece, id_of, langchain_payload
 from tests.edge.attached_service import Attached, attached_service

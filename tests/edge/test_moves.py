@@ -16,7 +16,8 @@ import pytest
 from adapters.embedder import OnnxEmbedder
 from adapters.qdrant_store import QdrantStore
 from adapters.store import IndexStore
-from server.backend import collection_settings, make_store, qdrant_server
+from server.backend import make_store
+from server.qdrant_backend import collection_settings, qdrant_server
 from server.settings import Settings
 from tests.edge.askers import Asked, ask_on, moved
 from tests.edge.in_process import running_service

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from adapters.qdrant_collections import CollectionSettings, Quantization
+from adapters.collection_settings import CollectionSettings, Quantization
 from adapters.qdrant_connection import Tls, TlsFiles
-from server.backend import collection_settings, make_backend, qdrant_server
+from server.backend import make_backend
+from server.qdrant_backend import collection_settings, qdrant_server
 from server.settings import Settings
 
 HTTPS = {"qdrant_url": "https://qdrant.example:6334"}
