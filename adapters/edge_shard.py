@@ -34,6 +34,10 @@ _SCHEMAS = {
     IndexKind.BOOL: edge.PayloadSchemaType.Bool,
 }
 
+_EVERY_REQUEST = (DENSE[PointKind.CHUNK],)
+"""The vectors that are in memory from the start; those of sections come when they are asked for,
+which coarse_to_fine alone does."""
+
 _NO_SPACE = re.compile(rf"os error ({errno.ENOSPC}|{errno.EFBIG}|{errno.EDQUOT})\b")
 """How the engine's texts end that say that nothing more can be written."""
 
@@ -57,7 +61,9 @@ class EdgeShard:
         config = edge.EdgeConfig(
             vectors={
                 name: edge.EdgeVectorParams(
-                    size=manifest.embedding.model.dimension, distance=edge.Distance.Cosine
+                    size=manifest.embedding.model.dimension,
+                    distance=edge.Distance.Cosine,
+                    memory=edge.Memory.Cached if name in _EVERY_REQUEST else edge.Memory.Cold,
                 )
                 for name in dense_names(manifest)
             },
