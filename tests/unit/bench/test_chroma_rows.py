@@ -54,7 +54,22 @@ def test_a_row_measures_and_says_what_lies_outside(encoding: tiktoken.Encoding) 
 
     assert (row.chunks, row.cut) == (2, 0)
     assert row.found["recall"] == Estimate(18 / 19, 18 / 19, 18 / 19)  # the full stop is left out
-    assert row.outside == ["recall", "precision", "precision_omega", "iou"]
+    every = ["recall", "precision", "precision_omega", "iou"]
+    assert row.outside(row.found) == row.outside(row.together) == every
+
+
+def test_intervals_that_hold_for_all_values_at_once_are_wider() -> None:
+    row = chroma_rows.Row(
+        "tokens",
+        1,
+        0,
+        dict.fromkeys(chroma_rows.MEASURES, Estimate(0.5, 0.4, 0.6)),
+        dict.fromkeys(chroma_rows.MEASURES, Estimate(0.5, 0.1, 0.8)),
+    )
+
+    assert round(chroma_rows.TOGETHER, 6) == round(1 - 0.05 / 12, 6)
+    assert row.outside(row.found) == ["recall", "precision", "precision_omega", "iou"]
+    assert row.outside(row.together) == ["precision", "iou"]
 
 
 def test_what_the_model_does_not_take_is_counted(encoding: tiktoken.Encoding) -> None:
