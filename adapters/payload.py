@@ -275,7 +275,7 @@ def _inside(whole: Span, spans: tuple[Span, ...], key: str) -> tuple[Span, ...]:
 
 def _borders(payload: Payload, whole: Span) -> tuple[Border, ...]:
     offsets = checked_integers(payload, BORDER_OFFSETS)
-    if not all(whole.start <= offset < whole.end for offset in offsets):
+    if not all(whole.start <= offset <= whole.end for offset in offsets):
         raise PayloadDamaged(BORDER_OFFSETS)
     kinds = checked_text(payload, BORDER_KINDS)
     try:

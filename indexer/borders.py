@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import itertools
 import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 
 import regex
 import sentencex
@@ -19,14 +21,17 @@ _PARAGRAPH = re.compile(r"\n(?:[ \t]*\n)+")
 
 _LINE = re.compile(r"\n+")
 _GRAPHEME = regex.compile(r"\X")
-_LISTED = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|\||#{1,6}\s|>|```|~~~)")
+_LISTED = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|#{1,6}\s|>|```|~~~)")
 _NUMBERED = regex.compile(r"(?<=\p{Ll}{4}[.!?][)\]»“”\"]?|[)\]»“”\"][.!?])(?=\d{1,3} ?\p{Lu})")
 """A margin or note number that stuck to the end of a sentence: "… is due.12 The fee …"."""
 
 _CLOSING = regex.compile(r"[*_~`\"'\p{Pf})\]]+(?:\s+|$)")
 """Marks that close what the sentence before opened: "**Never.** It stays", "(See above.) It"."""
 
-VERSION = "2"
+_ROW = re.compile(r"[ \t]*\|")
+"""A line that is a row of a table, in any text."""
+
+VERSION = "3"
 """Changes when equal text gets other borders."""
 
 GRAPHEMES_LOOKED_BACK = 64
@@ -34,7 +39,13 @@ LEAST_CLUSTERS = 4
 
 
 def find_borders(
-    text: str, language: str, ruler: Ruler, most_tokens: int, *, is_code: bool
+    text: str,
+    language: str,
+    ruler: Ruler,
+    most_tokens: int,
+    *,
+    is_code: bool,
+    tables: Sequence[Span] = (),
 ) -> tuple[Border, ...]:
     """
     Return every border of a source text in order, the start of the text not included.
@@ -45,13 +56,18 @@ def find_borders(
         ruler: Token lengths in the text.
         most_tokens: Sentences longer than this get forced borders.
         is_code: Every line is a sentence.
+        tables: Ranges, in order, whose every line is one, too: a cell says something else without
+            the rest of its row.
     """
     last = len(text.rstrip())
     paragraphs = [match.end() for match in _PARAGRAPH.finditer(text) if match.end() < last]
     kinds = dict.fromkeys(paragraphs, BorderKind.PARAGRAPH)
     edges = [0, *paragraphs, len(text)]
+    table_starts, table_ends = [one.start for one in tables], [one.end for one in tables]
     for start, end in itertools.pairwise(edges):
-        for offset in _sentences(text, start, end, language, is_code=is_code):
+        first, last = bisect_right(table_ends, start), bisect_left(table_starts, end)
+        near = tables[first:last]
+        for offset in _sentences(text, start, end, language, near, is_code=is_code):
             kinds.setdefault(offset, BorderKind.SENTENCE)
     kinds.pop(0, None)
     whole = [0, *sorted(kinds), len(text)]
@@ -61,7 +77,9 @@ def find_borders(
     return tuple(Border(offset, kinds[offset]) for offset in sorted(kinds))
 
 
-def _sentences(text: str, start: int, end: int, language: str, *, is_code: bool) -> list[int]:
+def _sentences(
+    text: str, start: int, end: int, language: str, tables: Sequence[Span], *, is_code: bool
+) -> list[int]:
     paragraph = text[start:end]
     lines = [
         0,
@@ -69,7 +87,12 @@ def _sentences(text: str, start: int, end: int, language: str, *, is_code: bool)
     ]
     if is_code:
         return [start + line for line in lines]
-    listed = [line for line in lines if _LISTED.match(paragraph, line)]
+    rows = {
+        line
+        for line in lines
+        if _ROW.match(paragraph, line) or any(one.start <= start + line < one.end for one in tables)
+    }
+    listed = [line for line in lines if line in rows or _LISTED.match(paragraph, line)]
     starts = set(listed)
     # a line that follows a listed one and is not part of it begins a sentence of its own
     if listed:
@@ -78,6 +101,8 @@ def _sentences(text: str, start: int, end: int, language: str, *, is_code: bool)
     offsets: list[int] = []
     for low, high in itertools.pairwise(cuts):
         offsets.append(start + low)
+        if low in rows:
+            continue
         position, found = low, []
         for sentence in sentencex.segment(language or "en", paragraph[low:high]):
             if position > low and sentence.strip():
@@ -85,7 +110,8 @@ def _sentences(text: str, start: int, end: int, language: str, *, is_code: bool)
             position += len(sentence)
         if position == high:
             offsets += (start + offset for offset in found if offset < high)
-    return sorted({*offsets, *(match.start() for match in _NUMBERED.finditer(text, start, end))})
+        offsets += (match.start() for match in _NUMBERED.finditer(text, start + low, start + high))
+    return sorted(set(offsets))
 
 
 def _behind_closing(text: str, offset: int, end: int) -> int:

@@ -223,11 +223,12 @@ def _borders(cut: Cut, part: CutPart, chunker: ChunkerSpec) -> tuple[Border, ...
     sentence is completed where the chunk is shown.
     """
     span = part.part.span
-    inside = cut.cutter.within(span)
-    if chunker.name == CHUNKER.name:  # cuts at borders as it is, and keeps what it always stored
-        return inside
-    found = {border.offset: border for border in inside}
-    for piece in part.pieces:
+    found = {border.offset: border for border in cut.cutter.within(span)}
+    for offset in span:  # of a sentence that is longer than any section
+        if cut.cutter.is_inside_a_sentence(offset):
+            found[offset] = Border(offset, BorderKind.FORCED)
+    # `structure` cuts at borders as it is, and keeps what it always stored
+    for piece in part.pieces if chunker.name != CHUNKER.name else ():
         for offset in piece.span:
             if span.start < offset < span.end:
                 found.setdefault(offset, Border(offset, BorderKind.FORCED))

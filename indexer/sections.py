@@ -14,7 +14,7 @@ from indexer.ruler import Ruler
 from indexer.structure import Heading
 
 MOST_BLOCK_TOKENS = 8000
-"""Longer tables, lists and code blocks are parted from their lead."""
+"""Longer tables, lists and code blocks are parted from their lead, and longer sentences are cut."""
 
 SMALL_TOKENS = 24
 """A headed part smaller than this, followed by a part below it, is joined with that."""
@@ -42,12 +42,15 @@ def split_sections(
     blocks: Sequence[Block] = (),
 ) -> tuple[Part, ...]:
     """
-    Return sections that partition the text, each of at most so many tokens, or one block longer.
+    Return sections that partition the text, each of at most so many tokens, or one block or one
+    sentence longer.
     """
     return tuple(
         Part(piece, part.heading_path)
         for part in _joined(_headed(text, headings), ruler)
-        for piece in _whole_blocks(cutter.cut(part.span, most_tokens), blocks, ruler)
+        for piece in _whole_blocks(
+            cutter.cut(part.span, most_tokens, longest_sentence=MOST_BLOCK_TOKENS), blocks, ruler
+        )
     )
 
 

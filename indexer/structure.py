@@ -39,16 +39,18 @@ class Heading:
 @dataclass(frozen=True, slots=True)
 class Structure:
     """
-    Headings and blocks of a text, in order.
+    Headings, blocks and tables of a text, in order.
     """
 
     headings: tuple[Heading, ...] = ()
     blocks: tuple[Block, ...] = ()
+    tables: tuple[Span, ...] = ()
 
 
 def markdown_structure(text: str) -> Structure:
     """
-    Return headings (ATX and setext, not inside fences, lists or quotes) and all blocks.
+    Return headings (ATX and setext, not inside fences, lists or quotes), blocks and tables, all of
+    them.
     """
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     lines = _line_starts(text)
@@ -56,6 +58,7 @@ def markdown_structure(text: str) -> Structure:
     body = front.end() if front else 0
     headings: list[Heading] = []
     blocks: list[Block] = []
+    tables: list[Span] = []
     last_paragraph: Span | None = None
     for position, token in enumerate(tokens):
         if token.map is None or token.type in _INSIDE:
@@ -71,11 +74,13 @@ def markdown_structure(text: str) -> Structure:
             last_paragraph = span
             continue
         else:
+            if token.type == "table_open":
+                tables.append(span)
             block = _block(token, span, lines, text, last_paragraph)
             if block is not None:
                 blocks.append(block)
         last_paragraph = None
-    return Structure(tuple(headings), tuple(blocks))
+    return Structure(tuple(headings), tuple(blocks), tuple(tables))
 
 
 def _block(

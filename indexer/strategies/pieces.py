@@ -99,6 +99,7 @@ class SourceToCut:
             self.ruler,
             forced_tokens,
             is_code=is_code(self.media_type),
+            tables=self.structure.tables,
         )
         return Cutter(self.text, borders, self.ruler)
 

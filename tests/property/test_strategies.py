@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from adapters.chat import Asked
 from adapters.store import EmbeddingSpec
+from assembler.model import BorderKind
 from assembler.span import union_of
 from indexer.cut_source import CutSource, cut_source
 from indexer.read_source import CODE
@@ -144,7 +145,9 @@ def test_a_strategy_loses_nothing_and_stays_below_the_limit(
         )
         offsets = [border.offset for border in section.borders]
         assert offsets == sorted(set(offsets))
-        assert all(section.span.start < offset < section.span.end for offset in offsets)
+        edges = [one for one in section.borders if one.offset in section.span]
+        assert all(one.kind is BorderKind.FORCED for one in edges), "a cut inside a sentence"
+        assert all(section.span.start <= offset <= section.span.end for offset in offsets)
     most = embedder.spec.max_tokens
     assert all(embedder.count(draft.embedding_input) <= most for draft in source.drafts)
     assert all(draft.embedding_input.endswith(draft.text) for draft in source.drafts)

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from assembler.choose import choose
 from assembler.estimate import PartCounts
 from assembler.fill import Filling
@@ -31,6 +33,16 @@ def test_a_sentence_is_cut_where_it_alone_exceeds_the_limit() -> None:
 
     assert result.rendered.text == "[1]\n" + ("word " * 8).strip()
     assert Note.CUT in result.passages[0].notes
+
+
+@pytest.mark.parametrize("edge", [0, 120])
+def test_a_section_that_ends_inside_a_sentence_says_so(edge: int) -> None:
+    parent = parent_of("word " * 24, 40, 80, borders=(Border(edge, BorderKind.FORCED),))
+
+    first, last = evidence_of(parent, 0, 0), evidence_of(parent, 2, 1)
+
+    assert Note.CUT in packed(first if edge == 0 else last, limit=200).passages[0].notes
+    assert not packed(last if edge == 0 else first, limit=200).passages[0].notes
 
 
 def test_two_texts_for_one_range_are_never_both_shown() -> None:

@@ -3,6 +3,7 @@ import pytest
 from assembler.model import BorderKind
 from indexer.borders import find_borders
 from indexer.ruler import Ruler
+from indexer.structure import markdown_structure
 
 
 def sentences(text: str, language: str = "en") -> list[str]:
@@ -52,3 +53,32 @@ def test_a_number_that_stuck_to_a_sentence_begins_the_next(text: str, parts: lis
 )
 def test_marks_that_close_a_sentence_belong_to_it(text: str, parts: list[str]) -> None:
     assert sentences(text) == parts
+
+
+TABLE = "| item | rule |\n| --- | --- |\n| hotel | Pay it. Keep the bill. |\n| bike | No. Walk.12 The end. |\n"
+BARE = "item | rule\n--- | ---\nhotel | Pay it. Keep the bill.\nbike | No. Walk.\n"
+
+
+@pytest.mark.parametrize("text", [TABLE, BARE])
+def test_a_row_of_a_table_is_never_parted(text: str) -> None:
+    whole = f"Before it. This.\n\n{text}\nAfter it. That.\n"
+    ruler = Ruler([(at, at + 1) for at in range(len(whole))], len(whole))
+
+    borders = find_borders(
+        whole, "en", ruler, 10_000, is_code=False, tables=markdown_structure(whole).tables
+    )
+
+    lines = [at + 1 for at, letter in enumerate(whole[:-1]) if letter == "\n"]
+    inside = [one.offset for one in borders if whole[one.offset - 1] != "\n"]
+    assert [whole[at:].split(".", maxsplit=1)[0] for at in inside] == ["This", "That"]
+    assert {one.offset for one in borders} - set(inside) == {
+        at for at in lines if whole[at] != "\n"
+    }
+
+
+def test_a_line_that_begins_like_a_row_is_one_in_any_text() -> None:
+    assert sentences("See it.\n| a | Pay it. Keep it. |\n| b | No. |") == [
+        "See it.\n",
+        "| a | Pay it. Keep it. |\n",
+        "| b | No. |",
+    ]

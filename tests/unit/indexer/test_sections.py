@@ -162,3 +162,31 @@ def test_blocks_carry_the_lead_that_a_part_of_them_needs() -> None:
 def test_text_of_a_million_letters_in_one_line_is_cut() -> None:
     source = cut(SENTENCE * 21_000, "text/plain")
     assert sum(len(draft.text) for draft in source.drafts) == len(SENTENCE) * 21_000
+
+
+LONG_SENTENCE = "It " + "says that the landlord, the tenant and their heirs agree, " * 80 + "so."
+
+
+def test_a_sentence_is_longer_than_a_section_rather_than_cut() -> None:
+    text = f"{SENTENCE * 30}\n\n{LONG_SENTENCE} {SENTENCE * 30}"
+    source = cut(text, "text/plain")
+
+    (holding,) = [one for one in source.sections if "heirs" in one.text]
+
+    assert LONG_SENTENCE in holding.text
+    assert holding.text.strip() == LONG_SENTENCE
+    assert not [one for one in holding.borders if one.offset in holding.span]
+
+
+def test_a_sentence_that_no_section_holds_says_where_it_is_cut() -> None:
+    text = "word " * 30_000
+    first, *middle, last = cut(text, "text/plain").sections
+
+    def edges(section: Section) -> tuple[bool, bool]:
+        forced = {one.offset for one in section.borders if one.kind is BorderKind.FORCED}
+        return section.span.start in forced, section.span.end in forced
+
+    assert middle
+    assert edges(first) == (False, True)
+    assert {edges(one) for one in middle} == {(True, True)}
+    assert edges(last) == (True, False)
