@@ -21,7 +21,9 @@ from assembler.errors import ContextAssemblerError
 from bench.answers.asking import chosen, verdicts
 from bench.answers.chat import Chat, EndpointFailed, Replies
 from bench.answers.figures import Figures, as_json, show, show_cost
-from bench.quality.given import budgets_of, set_names, write_json
+from bench.command import command, write_json
+from bench.options import WORK, Limit, Out
+from bench.quality.given import budgets_of, set_names
 from bench.quality.one_set import COLUMNS, Place, job_of, prepared_set
 from bench.quality.options import Options
 from bench.quality.prepare import NotIndexed, model_folder
@@ -41,10 +43,7 @@ FAILURES = (
     ValueError,
 )
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
-
-@app.command()
 def answers(
     folder: Annotated[Path, typer.Option("--data", help="Folder of the sets' folders.")],
     name: Annotated[str, typer.Option("--set", help="Name of a set.")],
@@ -58,15 +57,15 @@ def answers(
         Path | None, typer.Option(help="Questions in place of the set's own.")
     ] = None,
     budgets: Annotated[str, typer.Option(help="Tokens with commas.")] = "1024",
-    limit: Annotated[int | None, typer.Option(min=1, help="The first so many questions.")] = None,
+    limit: Limit = None,
     model: Annotated[str | None, typer.Option(help="Embedding model, as in bench.quality.")] = None,
     parallel: Annotated[int, typer.Option(min=1, help="Contexts in work at once.")] = 4,
     replies: Annotated[
         Path | None,
         typer.Option(help="Keeps replies by hash. Default: answers.jsonl in the work folder."),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--json", help="Where the figures go.")] = None,
-    work: Annotated[Path, typer.Option(help="Keeps indexes, models, replies.")] = Path("var/bench"),
+    out: Out = None,
+    work: Annotated[Path, typer.Option(help="Keeps indexes, models, replies.")] = WORK,
 ) -> None:
     """
     Ask a model from our contexts and from the best same-ingredient line's, and a judge of both.
@@ -120,7 +119,10 @@ def answers(
     show(console, figures, title)
     show_cost(console, found)
     shape = {"set": set_name, "questions": len(asked.questions), "answer_model": answer_model}
-    write_json(out, {**shape, "judge_model": judge_model, "budgets": as_json(figures)})
+    write_json(out, {**shape, "judge_model": judge_model, "budgets": as_json(figures)}, indent=1)
+
+
+app = command(answers)
 
 
 def main() -> None:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,9 +14,11 @@ from adapters.tokenizer_files import install_tokenizers
 from assembler.errors import ContextAssemblerError, ProfileUnknown
 from assembler.profile import PROFILES
 from assembler.request import ExpansionMode, Format, Order, RetrievalMode
+from bench.command import command, run, write_json
+from bench.options import WORK, Limit, Out
 from bench.peers import PeerMissing, systems
 from bench.quality import foreign as foreign_sets
-from bench.quality.given import budgets_of, set_names, write_json
+from bench.quality.given import budgets_of, set_names
 from bench.quality.one_set import Place, measure_foreign, measure_set
 from bench.quality.options import BUDGETS, FillChoice, Options
 from bench.quality.peers import measure_peers, show_peers
@@ -41,10 +42,7 @@ FAILURES = (
     ValueError,
 )
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
-
-@app.command()
 def quality(
     folder: Annotated[Path, typer.Option("--data", help="Folder of the sets' folders.")],
     sets: Annotated[list[str], typer.Option("--set", help="Name of a set, or all; repeatable.")],
@@ -84,7 +82,7 @@ def quality(
     scoped: Annotated[  # noqa: FBT002 - as above
         bool, typer.Option("--scoped", help="Read a question's documents alone, where it has some.")
     ] = False,
-    limit: Annotated[int | None, typer.Option(min=1, help="The first so many questions.")] = None,
+    limit: Limit = None,
     ablations: Annotated[  # noqa: FBT002 - as above
         bool, typer.Option("--ablations", help="Also without each weight of the profile.")
     ] = False,
@@ -98,9 +96,9 @@ def quality(
         bool, typer.Option("--peer-sizes", help="The same, with every size of theirs.")
     ] = False,
     processes: Annotated[int, typer.Option(min=1, help="That share the questions.")] = 2,
-    out: Annotated[Path | None, typer.Option("--json", help="Where the figures go.")] = None,
+    out: Out = None,
     picture: Annotated[Path | None, typer.Option(help="Where recall is drawn, .png.")] = None,
-    work: Annotated[Path, typer.Option(help="Keeps indexes and models.")] = Path("var/bench"),
+    work: Annotated[Path, typer.Option(help="Keeps indexes and models.")] = WORK,
     fresh: Annotated[  # noqa: FBT002 - as above
         bool, typer.Option("--fresh", help="Index again what is indexed already.")
     ] = False,
@@ -158,7 +156,7 @@ def quality(
             is_fresh=fresh,
         )
         foreign_sets.show_foreign(console, both)
-        write_json(out, foreign_sets.foreign_json(both))
+        write_json(out, foreign_sets.foreign_json(both), indent=1)
         _check_over(console, both.over_budget)
         return
     for name in names:
@@ -180,7 +178,7 @@ def quality(
             show_peers(console, reports[name], options.budgets)
     show_headline(console, found)
     shapes = [as_json(one, reports.get(name)) for name, one in zip(names, found, strict=True)]
-    write_json(out, shapes if len(shapes) > 1 else shapes[0])
+    write_json(out, shapes if len(shapes) > 1 else shapes[0], indent=1)
     if picture is not None:
         draw(found, picture, reports)
     _check_over(console, sum(one.over_budget for one in found))
@@ -192,16 +190,7 @@ def _check_over(console: Console, over: int) -> None:
         raise typer.Exit(1)
 
 
-def main() -> None:
-    """
-    Run the bench; errors that a person can act on are one line and exit code 2.
-    """
-    try:
-        app()
-    except FAILURES as error:
-        Console(stderr=True, highlight=False).print("[bold red]error[/]:", str(error), markup=True)
-        sys.exit(2)
-
+app = command(quality)
 
 if __name__ == "__main__":
-    main()
+    run(app, FAILURES)
