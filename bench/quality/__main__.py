@@ -61,11 +61,13 @@ def quality(
         str | None,
         typer.Option(help=f"Tokens with commas. Default: {','.join(map(str, BUDGETS))}."),
     ] = None,
-    fill: Annotated[FillChoice, typer.Option()] = FillChoice.BOTH,
-    expansion: Annotated[ExpansionMode, typer.Option()] = ExpansionMode.AUTO,
-    order: Annotated[Order, typer.Option()] = Order.RELEVANCE,
-    form: Annotated[Format, typer.Option("--format")] = Format.MARKDOWN,
-    mode: Annotated[RetrievalMode, typer.Option(help="What searches.")] = RetrievalMode.HYBRID,
+    fill: Annotated[FillChoice, typer.Option(case_sensitive=False)] = FillChoice.BOTH,
+    expansion: Annotated[ExpansionMode, typer.Option(case_sensitive=False)] = ExpansionMode.AUTO,
+    order: Annotated[Order, typer.Option(case_sensitive=False)] = Order.RELEVANCE,
+    form: Annotated[Format, typer.Option("--format", case_sensitive=False)] = Format.MARKDOWN,
+    mode: Annotated[
+        RetrievalMode, typer.Option(help="What searches.", case_sensitive=False)
+    ] = RetrievalMode.HYBRID,
     section_limit: Annotated[
         int | None, typer.Option(min=1, help="Sections read. Default: the profile's.")
     ] = None,
