@@ -16,7 +16,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 
-from adapters.tokenizer_files import install_tokenizers
 from assembler.errors import ContextAssemblerError
 from bench.answers.asking import chosen, verdicts
 from bench.answers.chat import Chat, EndpointFailed, Replies
@@ -24,14 +23,13 @@ from bench.answers.figures import Figures, as_json, show, show_cost
 from bench.command import command, write_json
 from bench.options import WORK, Limit, Out
 from bench.quality.given import budgets_of, set_names
-from bench.quality.one_set import COLUMNS, Place, job_of, prepared_set
+from bench.quality.one_set import COLUMNS, job_of, place_of, prepared_set
 from bench.quality.options import Options
-from bench.quality.prepare import NotIndexed, model_folder
+from bench.quality.prepare import NotIndexed
 from bench.quality.run import Runner, limited
 from bench.quality.stored import EvidenceMoved
 from bench.quality.tables import wide_console
 from evaluation.question_set import QuestionSetInvalid, read_set
-from server.settings import Settings
 
 FAILURES = (
     ContextAssemblerError,
@@ -75,13 +73,7 @@ def answers(
         raise ValueError(f"--api-key-env names {api_key_env}, which is not set or empty")
     (set_name,) = set_names(folder, [name])
     options = Options(budgets=budgets_of(budgets))
-    settings = Settings()
-    install_tokenizers(settings.tokenizer_dir)
-    place = Place(
-        work=work,
-        model_dir=model_folder(model, settings.model_dir, work),
-        tokenizer_dir=settings.tokenizer_dir,
-    )
+    place = place_of(model, work)
     asked = limited(read_set(folder / set_name, questions), limit)
     chat = Chat(endpoint, api_key=api_key, replies=Replies(replies or work / "answers.jsonl"))
     with Progress(*COLUMNS, console=Console(stderr=True), transient=True) as bars:

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from adapters.tokenizer_files import install_tokenizers
 from assembler.errors import ContextAssemblerError, ProfileUnknown
 from assembler.profile import PROFILES
 from assembler.request import ExpansionMode, Format, Order, RetrievalMode
@@ -19,17 +18,16 @@ from bench.options import WORK, Limit, Out
 from bench.peers import PeerMissing, systems
 from bench.quality import foreign as foreign_sets
 from bench.quality.given import budgets_of, set_names
-from bench.quality.one_set import Place, measure_foreign, measure_set
+from bench.quality.one_set import measure_foreign, measure_set, place_of
 from bench.quality.options import BUDGETS, FillChoice, Options
 from bench.quality.peers import measure_peers, show_peers
 from bench.quality.picture import PictureImpossible, check_drawing, draw
-from bench.quality.prepare import NotIndexed, model_folder
+from bench.quality.prepare import NotIndexed
 from bench.quality.results import as_json
 from bench.quality.run import limited
 from bench.quality.stored import EvidenceMoved
 from bench.quality.tables import show, show_headline, wide_console
 from evaluation.question_set import QuestionSetInvalid, read_set
-from server.settings import Settings
 
 FAILURES = (
     ContextAssemblerError,
@@ -137,13 +135,7 @@ def quality(
         baselines=baselines,
         ablations=ablations,
     )
-    settings = Settings()
-    install_tokenizers(settings.tokenizer_dir)
-    place = Place(
-        work=work,
-        model_dir=model_folder(model, settings.model_dir, work),
-        tokenizer_dir=settings.tokenizer_dir,
-    )
+    place = place_of(model, work)
     console, found = wide_console(), []
     reports: dict[str, dict[str, Any]] = {}
     if foreign is not None:
