@@ -8,16 +8,15 @@ import asyncio
 import hashlib
 import itertools
 import math
-import unicodedata
 from collections.abc import Callable, Sequence
 
 import httpx
 
-from adapters.trace import TRACEPARENT
+from adapters.remote_call import answer_of, sendable
 from assembler.errors import EmbedderUnavailable
 from assembler.ports import ModelIdentity, Vector
 
-HTTP_OK = 200
+ENDPOINT = "the embeddings endpoint"
 BATCH_TEXTS = 32
 
 
@@ -136,50 +135,30 @@ class RemoteEmbedder:
 
     async def _batch(self, client: httpx.AsyncClient, inputs: Sequence[str]) -> list[Vector]:
         body = {"model": self._identity.name, "input": inputs, "encoding_format": "float"}
-        try:
-            reply = await client.post("/v1/embeddings", json=body, headers=trace_headers())
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise EmbedderUnavailable(
-                f"the embeddings endpoint cannot be reached: {type(error).__name__}"
-            ) from error
-        if reply.status_code != HTTP_OK:
-            raise EmbedderUnavailable(f"the embeddings endpoint answers {reply.status_code}")
+        reply = await answer_of(
+            client, "/v1/embeddings", body, name=ENDPOINT, failure=EmbedderUnavailable
+        )
         try:
             by_index = {
                 int(entry["index"]): [float(value) for value in entry["embedding"]]
                 for entry in reply.json()["data"]
             }
         except (ValueError, KeyError, TypeError) as error:
-            raise EmbedderUnavailable("the embeddings endpoint answers in another form") from error
+            raise EmbedderUnavailable(f"{ENDPOINT} answers in another form") from error
         vectors = [by_index[number] for number in sorted(by_index)]
         wanted = self._identity.dimension
         is_whole = sorted(by_index) == list(range(len(inputs)))
         if not is_whole or any(len(vector) != wanted for vector in vectors):
             raise EmbedderUnavailable(
-                f"the embeddings endpoint does not give {len(inputs)} vectors of {wanted} values"
+                f"{ENDPOINT} does not give {len(inputs)} vectors of {wanted} values"
             )
         if not all(map(math.isfinite, itertools.chain.from_iterable(vectors))):
-            raise EmbedderUnavailable("the embeddings endpoint gives values that are no numbers")
+            raise EmbedderUnavailable(f"{ENDPOINT} gives values that are no numbers")
         return [_normalised(vector) for vector in vectors]
-
-
-def sendable(text: str) -> str:
-    """
-    Return the text in NFC, with lone surrogates, which JSON cannot carry, as U+FFFD.
-    """
-    valid = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return unicodedata.normalize("NFC", valid)
 
 
 def _normalised(vector: list[float]) -> list[float]:
     length = math.hypot(*vector)
     if not length:
-        raise EmbedderUnavailable("the embeddings endpoint gives a vector of zeros")
+        raise EmbedderUnavailable(f"{ENDPOINT} gives a vector of zeros")
     return [value / length for value in vector]
-
-
-def trace_headers() -> dict[str, str]:
-    """
-    Return the header that tells an endpoint which trace a call belongs to.
-    """
-    return {"traceparent": TRACEPARENT.get()} if TRACEPARENT.get() else {}

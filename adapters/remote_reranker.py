@@ -11,9 +11,10 @@ from typing import Any
 
 import httpx
 
-from adapters.remote_embedder import HTTP_OK, sendable, trace_headers
+from adapters.remote_call import answer_of, sendable
 from assembler.errors import RerankerUnavailable
 
+ENDPOINT = "the rerank endpoint"
 BATCH_TEXTS = 32
 """text-embeddings-inference refuses more per call unless it is configured otherwise."""
 
@@ -97,26 +98,19 @@ class RemoteReranker:
 
     async def _batch(self, query: str, texts: Sequence[str]) -> list[float]:
         body = self._body(query, texts)
-        try:
-            reply = await self._client.post(self._url, json=body, headers=trace_headers())
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise RerankerUnavailable(
-                f"the rerank endpoint cannot be reached: {type(error).__name__}"
-            ) from error
-        if reply.status_code != HTTP_OK:
-            raise RerankerUnavailable(f"the rerank endpoint answers {reply.status_code}")
+        reply = await answer_of(
+            self._client, self._url, body, name=ENDPOINT, failure=RerankerUnavailable
+        )
         try:
             entries = self._entries(reply.json())
             places = [index for index, _ in entries]
             are_finite = all(math.isfinite(score) for _, score in entries)
         except (ValueError, KeyError, TypeError, OverflowError) as error:
-            raise RerankerUnavailable("the rerank endpoint answers in another form") from error
+            raise RerankerUnavailable(f"{ENDPOINT} answers in another form") from error
         if sorted(places) != list(range(len(texts))):
-            raise RerankerUnavailable(
-                f"the rerank endpoint does not score each of {len(texts)} texts once"
-            )
+            raise RerankerUnavailable(f"{ENDPOINT} does not score each of {len(texts)} texts once")
         if not are_finite:
-            raise RerankerUnavailable("the rerank endpoint gives scores that are no numbers")
+            raise RerankerUnavailable(f"{ENDPOINT} gives scores that are no numbers")
         return [score for _, score in sorted(entries)]
 
     def _body(self, query: str, texts: Sequence[str]) -> dict[str, Any]:

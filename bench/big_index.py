@@ -182,17 +182,18 @@ def _copy(
     sentences = iter(draw.sample(model.sentences, k=len(model.sentences)))
     points: list[ChunkPoint] = []
     sections: list[SectionPoint] = []
-    at = 0
+    cutter, at = CHUNKER.fingerprint, 0
     for real in cut.sections:
         drafts = range(real.first_chunk_ordinal, real.first_chunk_ordinal + len(real.chunk_spans))
         texts = [_dealt(sentences, cut.drafts[n].chunk.span.length) for n in drafts]
         vectors = _turned([model.vectors[n] for n in drafts], noise)
         first, start = len(points), at
-        section_key = _key(PointKind.SECTION, origin, Span(start, start + sum(map(len, texts))))
+        span = Span(start, start + sum(map(len, texts)))
+        section_key = key_of(PointKind.SECTION, origin, span, chunker=cutter)
         for text, vector in zip(texts, vectors, strict=True):
             span = Span(at, at + len(text))
             digest = hashlib.sha256(text.encode()).hexdigest()
-            key = _key(PointKind.CHUNK, origin, span)
+            key = key_of(PointKind.CHUNK, origin, span, chunker=cutter)
             chunk = Chunk(key, origin, section_key, span, len(points), digest)
             body = "\n".join((*real.heading_path, text))
             points.append(ChunkPoint(chunk, text, vector, body, cut.language, digest))
@@ -234,18 +235,6 @@ def _turned(vectors: Sequence[Vector], noise: np.random.Generator) -> list[Vecto
     turned /= np.linalg.norm(turned, axis=1, keepdims=True)
     rows: list[Vector] = turned.tolist()
     return rows
-
-
-def _key(kind: PointKind, origin: Provenance, span: Span) -> str:
-    return key_of(
-        kind,
-        tenant=origin.tenant,
-        source_id=origin.source_id,
-        version=origin.version,
-        content_sha256=origin.content_sha256,
-        chunker=CHUNKER.fingerprint,
-        span=span,
-    )
 
 
 def _row(

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,10 +19,10 @@ from rich.console import Console
 from rich.table import Table
 
 from adapters.tokenizer_files import install_tokenizers
-from bench.command import run
+from bench.command import command, indexing, run, write_json
 from bench.corpus import corpus
-from bench.latency import DOCUMENTS
-from bench.served import Answer, Caller, Served, serving
+from bench.options import DOCUMENTS, WORK, Chunks, Folder, Out, Work
+from bench.served import Answer, Caller, Served, serving, stage_ms
 from server.settings import Settings
 
 BUDGETS = (4096, 32_000, 128_000)
@@ -59,8 +57,8 @@ class Row:
 
 
 def budgets(
-    folder: Annotated[Path, typer.Option("--data", help="Folder of documents.")] = DOCUMENTS,
-    chunks: Annotated[int, typer.Option(min=1, help="Chunks of the index.")] = 30_000,
+    folder: Folder = DOCUMENTS,
+    chunks: Chunks = 30_000,
     asked: Annotated[
         list[int] | None,
         typer.Option("--budget", min=1, help="Tokens of the context; repeatable."),
@@ -68,38 +66,31 @@ def budgets(
     queries: Annotated[int, typer.Option(min=1, help="Of a request.")] = 5,
     candidates: Annotated[int, typer.Option(min=1, help="Per query and search.")] = 200,
     requests: Annotated[int, typer.Option(min=1, help="Of each budget.")] = 20,
-    out: Annotated[Path | None, typer.Option("--json", help="Where the figures go.")] = None,
-    work: Annotated[Path, typer.Option(help="Keeps indexes.")] = Path("var/bench"),
+    out: Out = None,
+    work: Work = WORK,
 ) -> None:
     """
     Measure the CPU of requests against the tokens that they return.
     """
     console, settings = Console(highlight=False), Settings()
     install_tokenizers(settings.tokenizer_dir)
-    with console.status("indexing") as status:
-        made = corpus(
-            folder,
-            chunks,
-            model_dir=settings.model_dir,
-            work=work,
-            progress=lambda stage, done, total: status.update(f"{stage} {done} of {total}"),
-        )
+    with indexing(console) as progress:
+        made = corpus(folder, chunks, model_dir=settings.model_dir, work=work, progress=progress)
     sizes = sorted(asked or BUDGETS)
     with serving(made.data_dir) as served:
         texts = made.questions()
         sets = iter(lambda: tuple(itertools.islice(texts, queries)), ())
         rows = asyncio.run(_measured(served, made.index, sets, sizes, candidates, requests))
     _show(console, made.chunks, rows)
-    if out is not None:
-        figures = {
-            "chunks": made.chunks,
-            "queries": queries,
-            "candidates": candidates,
-            "budgets": [asdict(one) | {"cpu_us_per_token": one.cpu_us_per_token} for one in rows],
-            "cpu_over_tokens": growth(rows),
-            "cpu_us_per_further_token": further(rows),
-        }
-        out.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    figures = {
+        "chunks": made.chunks,
+        "queries": queries,
+        "candidates": candidates,
+        "budgets": [asdict(one) | {"cpu_us_per_token": one.cpu_us_per_token} for one in rows],
+        "cpu_over_tokens": growth(rows),
+        "cpu_us_per_further_token": further(rows),
+    }
+    write_json(out, figures)
 
 
 async def _measured(
@@ -130,16 +121,12 @@ async def _measured(
 
 
 def _row(budget: int, answers: Sequence[Answer], cpu: float) -> Row:
-    names = dict.fromkeys(name for one in answers for name in one.stages or {})
     return Row(
         budget=budget,
         tokens=statistics.fmean(one.tokens for one in answers),
         cpu_ms=MILLI * cpu / len(answers),
         p50_ms=MILLI * statistics.median(one.seconds for one in answers),
-        stages={
-            name: MILLI * statistics.median((one.stages or {}).get(name, 0.0) for one in answers)
-            for name in names
-        },
+        stages=stage_ms(answers),
     )
 
 
@@ -180,4 +167,4 @@ def _show(console: Console, chunks: int, rows: Sequence[Row]) -> None:
 
 
 if __name__ == "__main__":
-    run(budgets)
+    run(command(budgets))

@@ -6,7 +6,6 @@ set's own index and on a big one.
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 import statistics
 import time
@@ -40,6 +39,8 @@ from assembler.request import (
 )
 from assembler.scope import Scope, VersionPolicy
 from bench.big_index import add_filler, models
+from bench.command import silent, write_json
+from bench.options import WORK, Limit, Out, Work
 from bench.quality.options import TOKENIZER, FillChoice, Job, Options
 from bench.quality.prepare import prepare
 from bench.quality.run import FULL, Runner, limited
@@ -83,9 +84,9 @@ def main(
         list[str] | None, typer.Option(help="Sets that filler is made of; repeatable.")
     ] = None,
     chunks: Annotated[int, typer.Option(help="Of the big index; 0 makes none.")] = 0,
-    limit: Annotated[int | None, typer.Option(min=1, help="The first so many questions.")] = None,
-    out: Annotated[Path | None, typer.Option("--json", help="Where the figures go.")] = None,
-    work: Annotated[Path, typer.Option(help="Keeps indexes.")] = Path("var/bench"),
+    limit: Limit = None,
+    out: Out = None,
+    work: Work = WORK,
 ) -> None:
     """
     Measure both modes on one index, in one run.
@@ -93,7 +94,7 @@ def main(
     settings, console = Settings(), Console(width=120)
     install_tokenizers(settings.tokenizer_dir)
     asked = limited(read_set(folder / name, None), limit)
-    prepared = prepare(asked, model_dir=settings.model_dir, work=work, progress=_silent)
+    prepared = prepare(asked, model_dir=settings.model_dir, work=work, progress=silent)
     index, count = prepared.index, prepared.chunks
     if chunks:
         index = f"big-{chunks}-{index.rpartition('-')[2]}"
@@ -122,8 +123,7 @@ def main(
     console.print(f"{name}: {count} chunks, {len(asked.questions)} questions")
     console.print(table)
     console.print("In brackets: the 95 % interval of the difference to hybrid, paired by question.")
-    if out is not None:
-        out.write_text(json.dumps({"set": name, "chunks": count, "ways": figures}, indent=1) + "\n")
+    write_json(out, {"set": name, "chunks": count, "ways": figures}, indent=1)
 
 
 def _made(
@@ -135,14 +135,14 @@ def _made(
     data_dir, embedder = work / "indexes", OnnxEmbedder(settings.model_dir)
     if not (data_dir / index).exists():
         places = {
-            one.name: prepare(one, model_dir=settings.model_dir, work=work, progress=_silent).index
+            one.name: prepare(one, model_dir=settings.model_dir, work=work, progress=silent).index
             for one in sets
         }
         real = models(sets, places, data_dir, embedder)
         making = f"making-{index}"
         shutil.rmtree(data_dir / making, ignore_errors=True)
         shutil.copytree(data_dir / base, data_dir / making)
-        add_filler(EdgeStore(data_dir), making, real, chunks, _silent)
+        add_filler(EdgeStore(data_dir), making, real, chunks, silent)
         (data_dir / making).rename(data_dir / index)
     return chunks
 
@@ -217,12 +217,6 @@ def _request(index: str, text: str, way: Way) -> AssembleRequest:
         fill=Fill.FULL,
         retrieval=Retrieval(mode=way.mode, section_limit=way.sections),
     )
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    """
-    Tell nobody how far the indexer is.
-    """
 
 
 if __name__ == "__main__":

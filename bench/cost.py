@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import math
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,7 +42,11 @@ from assembler.request import (
     Target,
 )
 from assembler.scope import Scope
+from bench.command import command, run, silent
+from bench.options import WORK, BudgetTokens
+from bench.phases import percentile
 from bench.quality.prepare import NotIndexed, model_folder, prepare
+from bench.served import TOKENIZER
 from evaluation.question_set import QuestionSetInvalid, read_set
 from indexer.index import run_index
 from indexer.request import IndexRequest
@@ -51,7 +54,6 @@ from server.settings import Settings
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 HANDBOOK = "handbook"
-TOKENIZER = "o200k_base"
 SEARCHES = 2
 """A question is searched by vector and by text; each returns its share of the candidates."""
 
@@ -136,7 +138,7 @@ def handbook(model_dir: Path) -> Iterator[Asked]:
             paths=(EXAMPLES / HANDBOOK,),
             sources_file=EXAMPLES / "handbook-sources.jsonl",
         )
-        run_index(request, EdgeStore(Path(folder)), OnnxEmbedder(model_dir), lambda *_: None)
+        run_index(request, EdgeStore(Path(folder)), OnnxEmbedder(model_dir), silent)
         yield Asked(Path(folder), HANDBOOK, Scope(principals=("staff",)), questions)
 
 
@@ -146,7 +148,7 @@ def set_of(folder: Path, model_dir: Path, work: Path) -> Iterator[Asked]:
     Yield an index of a question set with its questions; indexes are kept between runs.
     """
     found = read_set(folder)
-    made = prepare(found, model_dir=model_dir, work=work, progress=lambda *_: None)
+    made = prepare(found, model_dir=model_dir, work=work, progress=silent)
     questions = tuple(one.text for one in found.questions)
     yield Asked(made.data_dir, made.index, Scope(), questions)
 
@@ -207,9 +209,9 @@ def show(console: Console, rows: Sequence[Mapping[str, float]]) -> None:
     """
     table = Table("step", "median ms", "p99 ms", "of one full count")
     for name in (*(step.value for step in STEPS), TOTAL, COUNTING, ONE_COUNT):
-        values = sorted(row[name] for row in rows)
+        values = [row[name] for row in rows]
         ratio = statistics.median(row[name] / row[ONE_COUNT] for row in rows if row[ONE_COUNT])
-        last = values[math.ceil(0.99 * len(values)) - 1]
+        last = percentile(values, 0.99)
         table.add_row(name, f"{statistics.median(values):.2f}", f"{last:.2f}", f"{ratio:.1f}")
     console.print(table)
     found, beside = (statistics.median(row[name] for row in rows) for name in ("found", "beside"))
@@ -219,10 +221,10 @@ def show(console: Console, rows: Sequence[Mapping[str, float]]) -> None:
 def cost(
     folder: Annotated[Path | None, typer.Option("--data", help="Folder of sets' folders.")] = None,
     name: Annotated[str, typer.Option("--set", help="With --data: the set.")] = "",
-    budget: Annotated[int, typer.Option(min=1, help="Tokens of the context.")] = 4096,
+    budget: BudgetTokens = 4096,
     candidates: Annotated[int, typer.Option(min=1, help="Most that the searches return.")] = 200,
     limit: Annotated[int, typer.Option(min=1, help="The first so many questions.")] = 200,
-    work: Annotated[Path, typer.Option(help="Keeps indexes of sets.")] = Path("var/bench"),
+    work: Annotated[Path, typer.Option(help="Keeps indexes of sets.")] = WORK,
 ) -> None:
     """
     Measure the CPU of ranking, expanding, packing and citing.
@@ -246,18 +248,5 @@ def cost(
     show(Console(highlight=False), rows)
 
 
-def main() -> None:
-    """
-    Run the bench; errors that a person can act on are one line and exit code 2.
-    """
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    app.command()(cost)
-    try:
-        app()
-    except (ContextAssemblerError, NotIndexed, OSError, QuestionSetInvalid) as error:
-        Console(stderr=True, highlight=False).print("[bold red]error[/]:", str(error))
-        sys.exit(2)
-
-
 if __name__ == "__main__":
-    main()
+    run(command(cost), (ContextAssemblerError, NotIndexed, OSError, QuestionSetInvalid))

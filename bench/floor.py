@@ -21,8 +21,7 @@ from assembler.request import AssembleRequest, Budget, ContextTokens, Fill, Quer
 from assembler.scope import Scope
 from bench.corpus import Corpus
 from bench.engine_calls import RecordingIndex
-
-TOKENIZER = "o200k_base"
+from bench.served import TOKENIZER
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +54,18 @@ class Floor:
         return [a + b for a, b in zip(self.embed[self.threads], self.engine, strict=True)]
 
 
+def filling(index: str, question: str, budget: int) -> AssembleRequest:
+    """
+    Return a request for as many tokens as the budget holds.
+    """
+    return AssembleRequest(
+        queries=(Query(question),),
+        targets=(Target(index, Scope()),),
+        budget=Budget(TOKENIZER, ContextTokens(budget)),
+        fill=Fill.FULL,
+    )
+
+
 async def floor_of(
     made: Corpus,
     questions: Sequence[str],
@@ -80,12 +91,7 @@ async def floor_of(
     engine: list[float] = []
     spent = 0.0
     for question in questions:
-        request = AssembleRequest(
-            queries=(Query(question),),
-            targets=(Target(made.index, Scope()),),
-            budget=Budget(TOKENIZER, ContextTokens(budget)),
-            fill=Fill.FULL,
-        )
+        request = filling(made.index, question, budget)
         calls = await index.calls(assembler.assemble(request))
         cpu, began = time.process_time(), time.perf_counter()
         await model.embed([question])

@@ -6,10 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
-import math
 import statistics
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,32 +16,32 @@ from rich.console import Console
 from rich.table import Table
 
 from adapters.tokenizer_files import install_tokenizers
-from assembler.errors import ContextAssemblerError
+from bench.command import FAILURES, command, indexing, run, show_figures, write_json
 from bench.corpus import Corpus, corpus
 from bench.floor import Floor, floor_of
 from bench.latency_peer import peer_seconds
+from bench.options import DOCUMENTS, WORK, BudgetTokens, Chunks, Folder, Out, Requests, Work
 from bench.peers.libraries import PeerMissing
+from bench.phases import WARM_UP, percentile
 from bench.quality.picture import PictureImpossible, check_drawing
-from bench.served import Answer, Caller, Served, serving
+from bench.served import Answer, Caller, Served, check_answers, serving, stage_ms
 from bench.stage_picture import draw_stages
 from server.settings import Settings
 
-DOCUMENTS = Path(__file__).parent.parent / "examples" / "handbook"
-WARM_UP = 20
 MILLI = 1000.0
 
 
 def latency(
-    folder: Annotated[Path, typer.Option("--data", help="Folder of documents.")] = DOCUMENTS,
-    chunks: Annotated[int, typer.Option(min=1, help="Chunks of the index.")] = 30_000,
-    budget: Annotated[int, typer.Option(min=1, help="Tokens of the context.")] = 4096,
-    requests: Annotated[int, typer.Option(min=1, help="Questions, each asked once.")] = 300,
+    folder: Folder = DOCUMENTS,
+    chunks: Chunks = 30_000,
+    budget: BudgetTokens = 4096,
+    requests: Requests = 300,
     has_peers: Annotated[  # noqa: FBT002 - typer's way to a flag
         bool, typer.Option("--peers", help="LangChain on the same engine and model too.")
     ] = False,
-    out: Annotated[Path | None, typer.Option("--json", help="Where the figures go.")] = None,
+    out: Out = None,
     picture: Annotated[Path | None, typer.Option(help="Where stages are drawn, .png.")] = None,
-    work: Annotated[Path, typer.Option(help="Keeps indexes.")] = Path("var/bench"),
+    work: Work = WORK,
 ) -> None:
     """
     Measure the service over loopback gRPC, one request at a time.
@@ -53,14 +50,8 @@ def latency(
         check_drawing()
     console, settings = Console(highlight=False), Settings()
     install_tokenizers(settings.tokenizer_dir)
-    with console.status("indexing") as status:
-        made = corpus(
-            folder,
-            chunks,
-            model_dir=settings.model_dir,
-            work=work,
-            progress=lambda stage, done, total: status.update(f"{stage} {done} of {total}"),
-        )
+    with indexing(console) as progress:
+        made = corpus(folder, chunks, model_dir=settings.model_dir, work=work, progress=progress)
     questions = list(itertools.islice(made.questions(), WARM_UP + requests))
     with serving(made.data_dir) as served:
         answers, cpu = asyncio.run(_asked(served.address, made, questions, budget, served))
@@ -88,8 +79,7 @@ def latency(
         figures["peer_p50_ms"] = MILLI * beside
         figures["p50_over_peer"] = figures["p50_ms"] / figures["peer_p50_ms"]
     _show(console, figures)
-    if out is not None:
-        out.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    write_json(out, figures)
     if picture is not None:
         draw_stages(figures, picture)
 
@@ -106,22 +96,14 @@ async def _asked(
         before = served.cpu_seconds
         answers = [await caller.ask(question) for question in questions[WARM_UP:]]
         spent = served.cpu_seconds - before
-    wrong = [one for one in answers if one.code != "OK" or one.is_wrong]
-    if wrong:
-        msg = f"{len(wrong)} of {len(answers)} answers are wrong, the first: {wrong[0].code}"
-        raise RuntimeError(msg)
+    check_answers(answers)
     return answers, spent / len(answers)
 
 
 def _figures(answers: Sequence[Answer], floor: Floor, cpu: float) -> dict[str, Any]:
     seconds = [one.seconds for one in answers]
-    middle, last = statistics.median(seconds), _percentile(seconds, 0.99)
+    middle, last = statistics.median(seconds), percentile(seconds, 0.99)
     least = statistics.median(floor.seconds)
-    names = dict.fromkeys(name for one in answers for name in one.stages or {})
-    stages = {
-        name: MILLI * statistics.median([(one.stages or {}).get(name, 0.0) for one in answers])
-        for name in names
-    }
     return {
         "p50_ms": MILLI * middle,
         "p99_ms": MILLI * last,
@@ -136,48 +118,18 @@ def _figures(answers: Sequence[Answer], floor: Floor, cpu: float) -> dict[str, A
         "floor_cpu_ms": MILLI * floor.cpu,
         "cpu_overhead_ms": MILLI * (cpu - floor.cpu),
         "context_tokens_mean": statistics.fmean(one.tokens for one in answers),
-        "stages": stages,
+        "stages": stage_ms(answers),
     }
 
 
-def _percentile(values: Sequence[float], part: float) -> float:
-    return sorted(values)[math.ceil(part * len(values)) - 1]
-
-
 def _show(console: Console, figures: dict[str, Any]) -> None:
-    table = Table(
-        "figure", "value", title=f"{figures['chunks']} chunks, {figures['budget']} tokens"
-    )
-    for name, value in figures.items():
-        if isinstance(value, dict):
-            continue
-        table.add_row(name, f"{value:,.2f}" if isinstance(value, float) else f"{value:,}")
-    console.print(table)
+    title = f"{figures['chunks']} chunks, {figures['budget']} tokens"
+    show_figures(console, title, {name: figures[name] for name in figures if name != "stages"})
     stages = Table("stage", "median ms")
     for name, value in figures["stages"].items():
         stages.add_row(name, f"{value:.2f}")
     console.print(stages)
 
 
-def main() -> None:
-    """
-    Run the bench; errors that a person can act on are one line and exit code 2.
-    """
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    app.command()(latency)
-    try:
-        app()
-    except (
-        ContextAssemblerError,
-        OSError,
-        PeerMissing,
-        PictureImpossible,
-        RuntimeError,
-        ValueError,
-    ) as error:
-        Console(stderr=True, highlight=False).print("[bold red]error[/]:", str(error))
-        sys.exit(2)
-
-
 if __name__ == "__main__":
-    main()
+    run(command(latency), (*FAILURES, PeerMissing, PictureImpossible))

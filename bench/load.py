@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import math
 import urllib.request
 from collections.abc import Awaitable
@@ -20,16 +19,15 @@ from typing import Annotated, Any
 import typer
 from prometheus_client.parser import text_string_to_metric_families
 from rich.console import Console
-from rich.table import Table
 
 from adapters.token_counters import TokenizerFolder
 from adapters.tokenizer_files import install_tokenizers
-from bench.command import run
+from bench.command import command, indexing, run, show_figures, write_json
 from bench.corpus import Corpus, corpus
-from bench.floor import TOKENIZER, floor_of
-from bench.latency import DOCUMENTS
+from bench.floor import floor_of
+from bench.options import DOCUMENTS, WORK, BudgetTokens, Chunks, Folder, Out, Work
 from bench.phases import Phase, closed, open_loop, percentile
-from bench.served import Answer, Caller, Served, serving
+from bench.served import TOKENIZER, Answer, Caller, Served, serving
 from server.settings import Settings
 
 PART = 0.7
@@ -45,31 +43,25 @@ MILLI = 1000.0
 
 
 def load(
-    folder: Annotated[Path, typer.Option("--data", help="Folder of documents.")] = DOCUMENTS,
-    chunks: Annotated[int, typer.Option(min=1, help="Chunks of the index.")] = 30_000,
-    budget: Annotated[int, typer.Option(min=1, help="Tokens of the context.")] = 4096,
+    folder: Folder = DOCUMENTS,
+    chunks: Chunks = 30_000,
+    budget: BudgetTokens = 4096,
     clients: Annotated[
         int | None,
         typer.Option(min=1, help="Callers of the saturation. Default: the service's limit."),
     ] = None,
     seconds: Annotated[float, typer.Option(min=1.0, help="Of each phase.")] = 30.0,
     overload: Annotated[float, typer.Option(min=1.0, help="Times the saturation.")] = 5.0,
-    out: Annotated[Path | None, typer.Option("--json", help="Where the figures go.")] = None,
-    work: Annotated[Path, typer.Option(help="Keeps indexes.")] = Path("var/bench"),
+    out: Out = None,
+    work: Work = WORK,
 ) -> None:
     """
     Measure saturation, latency under load, and overload.
     """
     console, settings = Console(highlight=False), Settings()
     install_tokenizers(settings.tokenizer_dir)
-    with console.status("indexing") as status:
-        made = corpus(
-            folder,
-            chunks,
-            model_dir=settings.model_dir,
-            work=work,
-            progress=lambda stage, done, total: status.update(f"{stage} {done} of {total}"),
-        )
+    with indexing(console) as progress:
+        made = corpus(folder, chunks, model_dir=settings.model_dir, work=work, progress=progress)
     with serving(made.data_dir) as served:
         callers = clients or settings.inflight_limit
         phases = asyncio.run(_phases(served, made, budget, callers, seconds, overload))
@@ -93,9 +85,8 @@ def load(
         "rss_mb": resident,
     }
     figures["overload"]["wrong_replies"] = _wrong(phases[2], settings.tokenizer_dir)
-    _show(console, figures)
-    if out is not None:
-        out.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    show_figures(console, f"{made.chunks} chunks, {budget} tokens", figures)
+    write_json(out, figures)
 
 
 async def _phases(
@@ -171,18 +162,5 @@ def _loop_gap(served: Served, part: float) -> float:
     return next((bound for bound, count in buckets if count >= part * total), math.inf)
 
 
-def _show(console: Console, figures: dict[str, Any]) -> None:
-    table = Table(
-        "figure", "value", title=f"{figures['chunks']} chunks, {figures['budget']} tokens"
-    )
-    rows: dict[str, Any] = {}
-    for name, value in figures.items():
-        nested = value.items() if isinstance(value, dict) else ()
-        rows.update({f"{name}: {inner}": found for inner, found in nested} or {name: value})
-    for name, value in rows.items():
-        table.add_row(name, f"{value:,.2f}" if isinstance(value, float) else f"{value:,}")
-    console.print(table)
-
-
 if __name__ == "__main__":
-    run(load)
+    run(command(load))

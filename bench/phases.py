@@ -17,6 +17,9 @@ from bench.served import Answer
 Ask: TypeAlias = Callable[[], Awaitable[Answer]]
 """Asks something new."""
 
+WARM_UP = 20
+"""Questions that are asked before the first one that counts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Phase:

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,10 +23,10 @@ from adapters.tokenizer_files import install_tokenizers
 from assembler.model import Hit
 from assembler.ports import DenseSearch, Vector
 from assembler.scope import ReadScope, Scope
-from bench.command import run
+from bench.command import command, indexing, run, write_json
 from bench.corpus import Corpus
-from bench.latency import DOCUMENTS, WARM_UP
-from bench.phases import percentile
+from bench.options import DOCUMENTS, WORK, BudgetTokens, Chunks, Folder, Out, Requests, Work
+from bench.phases import WARM_UP, percentile
 from bench.served import Answer, Caller, serving
 from bench.tenants import Tenant, shared_corpus
 from server.settings import Settings
@@ -65,30 +63,30 @@ class Row:
 
 
 def recall(
-    folder: Annotated[Path, typer.Option("--data", help="Folder of documents.")] = DOCUMENTS,
-    chunks: Annotated[int, typer.Option(min=1, help="Chunks of the index.")] = 30_000,
+    folder: Folder = DOCUMENTS,
+    chunks: Chunks = 30_000,
     shares: Annotated[
         list[float] | None,
         typer.Option("--share", min=0.0, max=1.0, help="Of a tenant; repeatable."),
     ] = None,
-    budget: Annotated[int, typer.Option(min=1, help="Tokens of the context.")] = 4096,
-    requests: Annotated[int, typer.Option(min=1, help="Questions, each asked once.")] = 300,
-    out: Annotated[Path | None, typer.Option("--json", help="Where the figures go.")] = None,
-    work: Annotated[Path, typer.Option(help="Keeps indexes.")] = Path("var/bench"),
+    budget: BudgetTokens = 4096,
+    requests: Requests = 300,
+    out: Out = None,
+    work: Work = WORK,
 ) -> None:
     """
     Measure recall@100 of vector searches in tenants' parts, and the latency of their requests.
     """
     console, settings = Console(highlight=False, width=120), Settings()
     install_tokenizers(settings.tokenizer_dir)
-    with console.status("indexing") as status:
+    with indexing(console) as progress:
         made, tenants = shared_corpus(
             folder,
             chunks,
             shares or SHARES,
             model_dir=settings.model_dir,
             work=work,
-            progress=lambda stage, done, total: status.update(f"{stage} {done} of {total}"),
+            progress=progress,
         )
     questions = list(itertools.islice(made.questions(), WARM_UP + requests))
     vectors = asyncio.run(OnnxEmbedder(settings.model_dir).embed(questions[WARM_UP:]))
@@ -97,13 +95,9 @@ def recall(
         times = asyncio.run(_asked(served.address, made, tenants, questions, budget))
     rows = [_row(one, found[one.name], times[one.name]) for one in tenants]
     _show(console, made.chunks, rows)
-    if out is not None:
-        figures = {
-            "chunks": made.chunks,
-            "requests": requests,
-            "tenants": [asdict(one) for one in rows],
-        }
-        out.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    write_json(
+        out, {"chunks": made.chunks, "requests": requests, "tenants": [asdict(one) for one in rows]}
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,4 +195,4 @@ def _show(console: Console, chunks: int, rows: Sequence[Row]) -> None:
 
 
 if __name__ == "__main__":
-    run(recall)
+    run(command(recall))

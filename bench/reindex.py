@@ -15,6 +15,7 @@ from rich.console import Console
 from adapters.edge_store import EdgeStore
 from adapters.embedder import OnnxEmbedder
 from adapters.ledger import as_of
+from bench.command import silent
 from bench.quality.prepare import prepare
 from evaluation.question_set import Document, QuestionSet
 from indexer.diff import diff_revisions
@@ -28,7 +29,7 @@ def changed_set(asked: QuestionSet, work: Path, console: Console) -> dict[str, o
     Change three documents of a real set and remove one; return what that embeds.
     """
     settings = Settings()
-    base = prepare(asked, model_dir=settings.model_dir, work=work, progress=_silent)
+    base = prepare(asked, model_dir=settings.model_dir, work=work, progress=silent)
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         shutil.copytree(base.data_dir / base.index, place / base.index)
@@ -41,7 +42,7 @@ def changed_set(asked: QuestionSet, work: Path, console: Console) -> dict[str, o
         sources = place / "sources.jsonl"
         sources.write_text("".join(f"{line}\n" for line in kept))
         request = IndexRequest(base.index, tuple(paths), sources_file=sources)
-        summary = run_index(request, store, embedder, _silent)
+        summary = run_index(request, store, embedder, silent)
         ledger = store.listings("")[0].ledger
         changes = [one.change.value for one in diff_revisions(ledger, 1, ledger.revision)]
         with store.upkeep(base.index, "") as upkeep:
@@ -72,9 +73,3 @@ def _edited(document: Document, place: Path) -> Path:
         encoding="utf-8",
     )
     return path
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    """
-    Tell nobody how far the indexer is.
-    """

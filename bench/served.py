@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import os
 import socket
+import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,6 +84,30 @@ class Answer:
     context: str = ""
     is_wrong: bool = False
     stages: Mapping[str, float] | None = None
+
+
+def check_answers(answers: Sequence[Answer]) -> None:
+    """
+    Refuse to measure what is wrong.
+
+    Raises:
+        RuntimeError: A call failed, or a reply is wrong.
+    """
+    wrong = [one for one in answers if one.code != "OK" or one.is_wrong]
+    if wrong:
+        msg = f"{len(wrong)} of {len(answers)} answers are wrong, the first: {wrong[0].code}"
+        raise RuntimeError(msg)
+
+
+def stage_ms(answers: Sequence[Answer]) -> dict[str, float]:
+    """
+    Return median milliseconds by stage; a stage that an answer has not had took no time.
+    """
+    names = dict.fromkeys(name for one in answers for name in one.stages or {})
+    return {
+        name: 1000.0 * statistics.median((one.stages or {}).get(name, 0.0) for one in answers)
+        for name in names
+    }
 
 
 @contextmanager

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import statistics
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,11 +19,11 @@ from rich.console import Console
 from rich.table import Table
 
 from adapters.tokenizer_files import install_tokenizers
-from bench.command import run
+from bench.command import command, indexing, run, write_json
 from bench.corpus import Corpus, corpus
-from bench.latency import DOCUMENTS, WARM_UP
-from bench.phases import percentile
-from bench.served import Answer, Caller, Served, serving
+from bench.options import DOCUMENTS, WORK, BudgetTokens, Folder, Out, Requests, Work
+from bench.phases import WARM_UP, percentile
+from bench.served import Answer, Caller, Served, check_answers, serving, stage_ms
 from server.settings import Settings
 
 SIZES = (10_000, 300_000)
@@ -52,29 +50,23 @@ class Row:
 
 
 def sizes(
-    folder: Annotated[Path, typer.Option("--data", help="Folder of documents.")] = DOCUMENTS,
+    folder: Folder = DOCUMENTS,
     chunks: Annotated[
         list[int] | None, typer.Option(min=1, help="Chunks of an index; repeatable.")
     ] = None,
-    budget: Annotated[int, typer.Option(min=1, help="Tokens of the context.")] = 4096,
-    requests: Annotated[int, typer.Option(min=1, help="Questions, each asked once.")] = 200,
-    out: Annotated[Path | None, typer.Option("--json", help="Where the figures go.")] = None,
-    work: Annotated[Path, typer.Option(help="Keeps indexes.")] = Path("var/bench"),
+    budget: BudgetTokens = 4096,
+    requests: Requests = 200,
+    out: Out = None,
+    work: Work = WORK,
 ) -> None:
     """
     Measure the same requests of indexes of several sizes.
     """
     console, settings = Console(highlight=False), Settings()
     install_tokenizers(settings.tokenizer_dir)
-    with console.status("indexing") as status:
+    with indexing(console) as progress:
         made = [
-            corpus(
-                folder,
-                size,
-                model_dir=settings.model_dir,
-                work=work,
-                progress=lambda stage, done, total: status.update(f"{stage} {done} of {total}"),
-            )
+            corpus(folder, size, model_dir=settings.model_dir, work=work, progress=progress)
             for size in sorted(chunks or SIZES)
         ]
     questions = list(itertools.islice(made[0].questions(), WARM_UP + requests))
@@ -82,15 +74,14 @@ def sizes(
         served = [services.enter_context(serving(one.data_dir)) for one in made]
         rows = asyncio.run(_measured(served, made, questions, budget))
     _show(console, budget, rows)
-    if out is not None:
-        figures = {
-            "budget": budget,
-            "requests": requests,
-            "sizes": [asdict(one) for one in rows],
-            "p50_over_smallest": [one.p50_ms / rows[0].p50_ms for one in rows],
-            "cpu_over_smallest": [one.cpu_ms / rows[0].cpu_ms for one in rows],
-        }
-        out.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    figures = {
+        "budget": budget,
+        "requests": requests,
+        "sizes": [asdict(one) for one in rows],
+        "p50_over_smallest": [one.p50_ms / rows[0].p50_ms for one in rows],
+        "cpu_over_smallest": [one.cpu_ms / rows[0].cpu_ms for one in rows],
+    }
+    write_json(out, figures)
 
 
 async def _measured(
@@ -116,12 +107,8 @@ async def _measured(
 
 
 def _row(served: Served, chunks: int, answers: Sequence[Answer], cpu: float) -> Row:
-    wrong = [one for one in answers if one.code != "OK" or one.is_wrong]
-    if wrong:
-        msg = f"{len(wrong)} of {len(answers)} answers are wrong, the first: {wrong[0].code}"
-        raise RuntimeError(msg)
+    check_answers(answers)
     seconds = [one.seconds for one in answers]
-    names = dict.fromkeys(name for one in answers for name in one.stages or {})
     return Row(
         chunks=chunks,
         p50_ms=MILLI * statistics.median(seconds),
@@ -129,10 +116,7 @@ def _row(served: Served, chunks: int, answers: Sequence[Answer], cpu: float) -> 
         cpu_ms=MILLI * cpu / len(answers),
         ready_seconds=served.ready_seconds,
         rss_mb=served.resident_mb,
-        stages={
-            name: MILLI * statistics.median((one.stages or {}).get(name, 0.0) for one in answers)
-            for name in names
-        },
+        stages=stage_ms(answers),
     )
 
 
@@ -152,4 +136,4 @@ def _show(console: Console, budget: int, rows: Sequence[Row]) -> None:
 
 
 if __name__ == "__main__":
-    run(sizes)
+    run(command(sizes))

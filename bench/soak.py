@@ -9,23 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import random
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from adapters.tokenizer_files import install_tokenizers
-from bench.command import run
+from bench.command import command, indexing, run, show_figures, write_json
 from bench.corpus import Corpus, corpus
-from bench.latency import DOCUMENTS
 from bench.load import PART
+from bench.options import DOCUMENTS, WORK, Chunks, Folder, Out, Work
 from bench.phases import Phase, closed, open_loop
 from bench.served import Answer, Caller, Served, serving
 from server.settings import Settings
@@ -64,26 +61,20 @@ def wishes(questions: Iterator[str], seed: int = SEED) -> Iterator[Wish]:
 
 
 def soak(
-    folder: Annotated[Path, typer.Option("--data", help="Folder of documents.")] = DOCUMENTS,
-    chunks: Annotated[int, typer.Option(min=1, help="Chunks of the index.")] = 30_000,
+    folder: Folder = DOCUMENTS,
+    chunks: Chunks = 30_000,
     seconds: Annotated[float, typer.Option(min=1.0, help="Of the steady load.")] = 600.0,
     warm_up: Annotated[float, typer.Option(min=1.0, help="Seconds before it.")] = 60.0,
-    out: Annotated[Path | None, typer.Option("--json", help="Where the figures go.")] = None,
-    work: Annotated[Path, typer.Option(help="Keeps indexes.")] = Path("var/bench"),
+    out: Out = None,
+    work: Work = WORK,
 ) -> None:
     """
     Measure memory under steady load.
     """
     console, settings = Console(highlight=False), Settings()
     install_tokenizers(settings.tokenizer_dir)
-    with console.status("indexing") as status:
-        made = corpus(
-            folder,
-            chunks,
-            model_dir=settings.model_dir,
-            work=work,
-            progress=lambda stage, done, total: status.update(f"{stage} {done} of {total}"),
-        )
+    with indexing(console) as progress:
+        made = corpus(folder, chunks, model_dir=settings.model_dir, work=work, progress=progress)
     with serving(made.data_dir) as served:
         before = served.resident_mb
         full, steady, samples, mapped = asyncio.run(
@@ -98,10 +89,8 @@ def soak(
         "mapped_files_mb": memory(mapped),
         "own_mb": memory([rss - files for rss, files in zip(samples, mapped, strict=True)]),
     }
-    _show(console, figures)
-    if out is not None:
-        figures |= {"samples_mb": samples, "mapped_samples_mb": mapped}
-        out.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
+    show_figures(console, f"{made.chunks} chunks", figures)
+    write_json(out, figures | {"samples_mb": samples, "mapped_samples_mb": mapped})
 
 
 async def _loaded(
@@ -166,16 +155,5 @@ def _answered(steady: Phase) -> dict[str, Any]:
     }
 
 
-def _show(console: Console, figures: dict[str, Any]) -> None:
-    table = Table("figure", "value", title=f"{figures['chunks']} chunks")
-    rows: dict[str, Any] = {}
-    for name, value in figures.items():
-        nested = value.items() if isinstance(value, dict) else ()
-        rows.update({f"{name}: {inner}": found for inner, found in nested} or {name: value})
-    for name, value in rows.items():
-        table.add_row(name, f"{value:,.2f}" if isinstance(value, float) else f"{value:,}")
-    console.print(table)
-
-
 if __name__ == "__main__":
-    run(soak)
+    run(command(soak))

@@ -9,7 +9,6 @@ measured is everything but the embedding.
 from __future__ import annotations
 
 import hashlib
-import json
 import random
 import re
 import tempfile
@@ -32,6 +31,8 @@ from adapters.qdrant_store import QdrantStore
 from adapters.store import EmbeddingSpec, IndexStore
 from assembler.ports import ModelIdentity, Vector
 from bench.big_index import Model, add_filler
+from bench.command import silent, write_json
+from bench.options import WORK, Out, Work
 from bench.reindex import changed_set
 from evaluation.question_set import read_set
 from indexer.cut_source import cut_source
@@ -135,8 +136,8 @@ def main(
         Path | None, typer.Option("--data", help="Folder of the sets' folders.")
     ] = None,
     name: Annotated[str, typer.Option("--set", help="The real set.")] = "nodejs_versions",
-    work: Annotated[Path, typer.Option(help="Keeps indexes.")] = Path("var/bench"),
-    out: Annotated[Path | None, typer.Option("--json", help="Where the figures go.")] = None,
+    work: Work = WORK,
+    out: Out = None,
 ) -> None:
     """
     Measure updates.
@@ -148,8 +149,7 @@ def main(
         figures["costs"] = [asdict(one) | {"per_source": one.per_source} for one in costs]
     if folder is not None:
         figures["set"] = changed_set(read_set(folder / name, None), work, console)
-    if out is not None:
-        out.write_text(json.dumps(figures, indent=1) + "\n")
+    write_json(out, figures, indent=1)
 
 
 def _cost(size: int, qdrant_url: str | None, changed: int, rounds: int, console: Console) -> Cost:
@@ -197,7 +197,7 @@ def _filled(store: IndexStore, docs: Path, size: int, changed: int) -> int:
     for number in range(changed):
         (docs / f"mine-{number:03}.txt").write_text(_text(draw))
     _index(store, docs)
-    return add_filler(store, INDEX, [_model(draw, embedder) for _ in range(50)], size, _silent)
+    return add_filler(store, INDEX, [_model(draw, embedder) for _ in range(50)], size, silent)
 
 
 def _model(draw: random.Random, embedder: DerivedEmbedder) -> Model:
@@ -239,7 +239,7 @@ def _change_once(store: IndexStore, docs: Path, count: int, number: int) -> tupl
 
 def _index(store: IndexStore, docs: Path) -> Summary:
     request = IndexRequest(INDEX, (docs,), source_set="mine", language="en")
-    return run_index(request, store, DerivedEmbedder(), _silent)
+    return run_index(request, store, DerivedEmbedder(), silent)
 
 
 def _text(draw: random.Random) -> str:
@@ -264,12 +264,6 @@ def _table(costs: Sequence[Cost]) -> Table:
             f"{one.disk_bytes / 1e6:.0f}",
         )
     return table
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    """
-    Tell nobody how far the indexer is.
-    """
 
 
 if __name__ == "__main__":

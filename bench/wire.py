@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 import statistics
 import time
 from collections.abc import Sequence
@@ -29,16 +28,15 @@ from adapters.token_counters import TokenizerFolder
 from adapters.tokenizer_files import install_tokenizers
 from assembler.assemble import ContextAssembler
 from assembler.profile import PROFILES
-from assembler.request import AssembleRequest, Budget, ContextTokens, Fill, Query, Target
-from assembler.scope import Scope
 from bench.big_index import add_filler, models
-from bench.command import run
+from bench.command import command, indexing, run, write_json
 from bench.corpus import LANGUAGE, Corpus, corpus, question_set
-from bench.latency import DOCUMENTS, WARM_UP
-from bench.phases import percentile
+from bench.floor import filling
+from bench.options import DOCUMENTS, WORK, BudgetTokens, Chunks, Folder, Out, Requests, Work
+from bench.phases import WARM_UP, percentile
 from bench.recorded_messages import RecordingQdrantIndex, conversion_seconds
 from bench.relay import Relay, relaying
-from bench.served import TOKENIZER, Answer, Caller, Served, serving
+from bench.served import Answer, Caller, Served, check_answers, serving
 from indexer.index import run_index
 from indexer.ports import Progress
 from indexer.request import IndexRequest
@@ -56,15 +54,15 @@ MILLI = 1000.0
 
 
 def measure(
-    folder: Annotated[Path, typer.Option("--data", help="Folder of documents.")] = DOCUMENTS,
-    chunks: Annotated[int, typer.Option(min=1, help="Chunks of the index.")] = 30_000,
-    budget: Annotated[int, typer.Option(min=1, help="Tokens of the context.")] = 4096,
-    requests: Annotated[int, typer.Option(min=1, help="Questions, each asked once.")] = 200,
+    folder: Folder = DOCUMENTS,
+    chunks: Chunks = 30_000,
+    budget: BudgetTokens = 4096,
+    requests: Requests = 200,
     is_compressed: Annotated[  # noqa: FBT002 - typer's way to a flag
         bool, typer.Option("--gzip/--plain", help="How the server sends its answers.")
     ] = True,
-    out: Annotated[Path | None, typer.Option("--json", help="Where the figures go.")] = None,
-    work: Annotated[Path, typer.Option(help="Keeps indexes.")] = Path("var/bench"),
+    out: Out = None,
+    work: Work = WORK,
 ) -> None:
     """
     Measure bytes and conversions of requests that read from a Qdrant server.
@@ -72,35 +70,35 @@ def measure(
     console, settings = Console(highlight=False), Settings()
     install_tokenizers(settings.tokenizer_dir)
     arguments = ("--compressed",) if is_compressed else ()
-    with ServerProcess(*arguments) as server, console.status("indexing") as status:
-        made = _filled(
-            server,
-            folder,
-            chunks,
-            model_dir=settings.model_dir,
-            work=work,
-            progress=lambda stage, done, total: status.update(f"{stage} {done} of {total}"),
-        )
+    with ServerProcess(*arguments) as server:
+        with indexing(console) as progress:
+            made = _filled(
+                server,
+                folder,
+                chunks,
+                model_dir=settings.model_dir,
+                work=work,
+                progress=progress,
+            )
         questions = list(itertools.islice(made.questions(), WARM_UP + requests))
-        status.update("asking")
-        with relaying(server.port, DELAY_SECONDS) as relay:
-            url = f"http://127.0.0.1:{relay.port}"
-            with serving(made.data_dir, {"QDRANT_URL": url}) as served:
-                figures = {
-                    "chunks": made.chunks,
-                    "budget": budget,
-                    "requests": requests,
-                    "answers": "gzip" if is_compressed else "plain",
-                    **asyncio.run(_asked(served, relay, questions, budget)),
-                }
-        last = questions[WARM_UP:][-CONVERTED:]
-        figures |= asyncio.run(_converted(server.port, last, budget, settings))
+        with console.status("asking"):
+            with relaying(server.port, DELAY_SECONDS) as relay:
+                url = f"http://127.0.0.1:{relay.port}"
+                with serving(made.data_dir, {"QDRANT_URL": url}) as served:
+                    figures = {
+                        "chunks": made.chunks,
+                        "budget": budget,
+                        "requests": requests,
+                        "answers": "gzip" if is_compressed else "plain",
+                        **asyncio.run(_asked(served, relay, questions, budget)),
+                    }
+            last = questions[WARM_UP:][-CONVERTED:]
+            figures |= asyncio.run(_converted(server.port, last, budget, settings))
     table = Table("figure", "value", title=f"{made.chunks} chunks, {budget} tokens")
     for name, value in figures.items():
         table.add_row(name, f"{value:,.2f}" if isinstance(value, float) else str(value))
     console.print(table)
-    if out is not None:
-        out.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    write_json(out, figures)
 
 
 def _filled(
@@ -144,10 +142,7 @@ async def _asked(
         cpu, sent, received = served.cpu_seconds, relay.sent, relay.received
         answers = [await caller.ask(question) for question in questions[WARM_UP:]]
         cpu, sent, received = served.cpu_seconds - cpu, relay.sent - sent, relay.received - received
-    wrong = [one for one in answers if one.code != "OK" or one.is_wrong]
-    if wrong:
-        msg = f"{len(wrong)} of {len(answers)} answers are wrong, the first: {wrong[0].code}"
-        raise RuntimeError(msg)
+    check_answers(answers)
     return _figures(answers, cpu, sent, received)
 
 
@@ -181,13 +176,7 @@ async def _converted(
         clock=time.perf_counter,
     )
     for question in questions:
-        request = AssembleRequest(
-            queries=(Query(question),),
-            targets=(Target(INDEX, Scope()),),
-            budget=Budget(TOKENIZER, ContextTokens(budget)),
-            fill=Fill.FULL,
-        )
-        await assembler.assemble(request)
+        await assembler.assemble(filling(INDEX, question, budget))
     await index.close()
     count = len(questions)
     return {
@@ -200,4 +189,4 @@ async def _converted(
 
 
 if __name__ == "__main__":
-    run(measure)
+    run(command(measure))

@@ -14,14 +14,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table
 
 from adapters.records import TenantLedger
@@ -30,6 +22,7 @@ from assembler.errors import InvalidRequest
 from cli.chat import chat_of
 from cli.comparing import Asked, Bench, Reads
 from cli.options import MOST_INT
+from cli.progress import progress_bars
 from cli.ways import DEFAULT, Way, numbers_of, ways_of
 from evaluation.comparison import Compared, Comparison
 from evaluation.comparison_report import COSTS, as_csv, as_html, as_json, shown
@@ -41,12 +34,6 @@ from indexer.request import IndexRequest, Summary
 from server.settings import Settings
 
 NOTHING_YET = TenantLedger(None, 0, readers_required=False, rows=(), revisions=())
-COLUMNS = (
-    TextColumn("{task.description:>10}"),
-    BarColumn(),
-    MofNCompleteColumn(),
-    TimeRemainingColumn(),
-)
 MEDIA_TYPE = {
     "markdown": MEDIA_TYPES[".md"],
     "text": MEDIA_TYPES[".txt"],
@@ -156,21 +143,8 @@ def show(console: Console, comparison: Comparison) -> None:
 async def _all(bench: Bench, ways: Sequence[Way], console: Console) -> list[Compared]:
     found: list[Compared] = []
     for way in ways:
-        with Progress(*COLUMNS, console=Console(stderr=True), transient=True) as bars:
-            tasks: dict[str, TaskID] = {}
-
-            def tell(
-                stage: str,
-                done: int,
-                total: int,
-                bars: Progress = bars,
-                tasks: dict[str, TaskID] = tasks,
-            ) -> None:
-                if stage not in tasks:
-                    tasks[stage] = bars.add_task(stage)
-                bars.update(tasks[stage], completed=done, total=total)
-
-            compared, is_known = await bench.measured(way, tell)
+        with progress_bars(Console(stderr=True)) as show_progress:
+            compared, is_known = await bench.measured(way, show_progress)
         found.append(replace(compared, name=way.name))
         said = "measured before" if is_known else f"{compared.chunks} chunks"
         console.print(f"{way.name}: {said}", highlight=False)

@@ -14,8 +14,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from cli.chat import chat_of
-from cli.index import embedder_of, progress_bars
+from cli.index import embedder_of
 from cli.options import AsJson, TenantName, show_json
+from cli.progress import progress_bars
 from cli.strategies import settings_of
 from indexer.cut_source import CutSource
 from indexer.request import IndexRequest, Summary

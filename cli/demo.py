@@ -86,19 +86,7 @@ def demo() -> None:
         settings = Settings(data_dir=Path(folder))
         console.rule("1. index")
         install_tokenizers(settings.tokenizer_dir)
-        request = IndexRequest(
-            index=INDEX,
-            paths=(EXAMPLES / "handbook",),
-            sources_file=EXAMPLES / "handbook-sources.jsonl",
-            schema={
-                "department": FieldType.KEYWORD,
-                "year": FieldType.INT64,
-                "tags": FieldType.KEYWORD_LIST,
-                "reviewed": FieldType.TIMESTAMP,
-                "confidential": FieldType.BOOL,
-            },
-        )
-        show_summary(console, index_paths(request, settings, console))
+        show_summary(console, index_paths(handbook_request(), settings, console))
         console.rule("2. serve")
         with serving(settings) as address:
             console.print(f"the service answers at {address}")
@@ -110,6 +98,24 @@ def demo() -> None:
         raise typer.Exit(1)
     console.rule("done")
     console.print("every count was proved by a recount, every slice by the source text")
+
+
+def handbook_request() -> IndexRequest:
+    """
+    Return how the example handbook is indexed.
+    """
+    return IndexRequest(
+        index=INDEX,
+        paths=(EXAMPLES / "handbook",),
+        sources_file=EXAMPLES / "handbook-sources.jsonl",
+        schema={
+            "department": FieldType.KEYWORD,
+            "year": FieldType.INT64,
+            "tags": FieldType.KEYWORD_LIST,
+            "reviewed": FieldType.TIMESTAMP,
+            "confidential": FieldType.BOOL,
+        },
+    )
 
 
 @contextmanager

@@ -7,8 +7,7 @@ from __future__ import annotations
 import enum
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,14 +15,6 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
 
 from adapters.embedder import OnnxEmbedder
 from adapters.model_export import export_model
@@ -32,10 +23,10 @@ from assembler.errors import InvalidRequest
 from assembler.model import FieldType
 from cli.chat import chat_of
 from cli.options import MOST_INT, AsJson, TenantName, show_json
+from cli.progress import progress_bars
 from cli.strategies import settings_of
 from indexer.build_report import BuildReport
 from indexer.index import run_index
-from indexer.ports import Progress as ShowProgress
 from indexer.request import DEFAULT_SET, IndexRequest, Summary
 from server.backend import make_store, require_own
 from server.profiles import read_profiles
@@ -197,28 +188,6 @@ def embedder_of(settings: Settings, console: Console) -> OnnxEmbedder:
         console.print(f"exporting the embedding model to {settings.model_dir}")
         export_model(None, settings.model_dir)
     return OnnxEmbedder(settings.model_dir, threads=settings.threads)
-
-
-@contextmanager
-def progress_bars(console: Console) -> Iterator[ShowProgress]:
-    """
-    Show a bar for every stage.
-    """
-    columns = (
-        TextColumn("{task.description:>10}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as bars:
-        tasks: dict[str, TaskID] = {}
-
-        def show(stage: str, done: int, total: int) -> None:
-            if stage not in tasks:
-                tasks[stage] = bars.add_task(stage)
-            bars.update(tasks[stage], completed=done, total=total)
-
-        yield show
 
 
 def facts_of(summary: Summary) -> dict[str, object]:

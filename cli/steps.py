@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.markup import escape
 
 from cli.chat import chat_of
-from cli.index import embedder_of, facts_of, index_paths, progress_bars, show_summary, with_request
+from cli.index import embedder_of, facts_of, index_paths, show_summary, with_request
 from cli.options import MOST_INT, AsJson, IndexName, TenantName, show_json
+from cli.progress import progress_bars
 from indexer.estimate import IndexPlan, plan_index
 from indexer.request import IndexRequest
 from indexer.verify import SAMPLES, Verified, verify_index

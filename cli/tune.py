@@ -13,7 +13,7 @@ from typing import Annotated, TypeAlias, TypeVar
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 from rich.table import Table
 
 from adapters.token_counters import TokenizerFolder
@@ -22,6 +22,7 @@ from assembler.profile import Profile
 from assembler.request import Target
 from assembler.scope import Scope, VersionPolicy
 from cli.options import MOST_INT, TenantName
+from cli.progress import COLUMNS
 from evaluation.bootstrap import Estimate
 from evaluation.team_questions import StoredTexts, read_team_questions
 from evaluation.trials import Trials
@@ -32,12 +33,6 @@ from server.bootstrap import make_embedder, make_reranker
 from server.profiles import add_profile, check_addition, read_profiles
 from server.settings import Settings
 
-COLUMNS = (
-    TextColumn("{task.description:>10}"),
-    BarColumn(),
-    MofNCompleteColumn(),
-    TimeRemainingColumn(),
-)
 POINTS = 100.0
 N = TypeVar("N", int, float)
 Figure: TypeAlias = Callable[[float, int | None], Estimate]

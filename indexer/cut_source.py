@@ -135,7 +135,7 @@ def cut_source(
     drafts: list[Draft] = []
     for ordinal, one in enumerate(cut.parts):
         span = one.part.span
-        key = _key(PointKind.SECTION, origin, span, fingerprint)
+        key = key_of(PointKind.SECTION, origin, span, chunker=fingerprint)
         made = _drafts(source, one.pieces, origin, key, len(drafts), chunker)
         sections.append(
             Section(
@@ -201,7 +201,7 @@ def _drafts(
     return [
         Draft(
             chunk=Chunk(
-                key=_key(PointKind.CHUNK, origin, piece.span, fingerprint),
+                key=key_of(PointKind.CHUNK, origin, piece.span, chunker=fingerprint),
                 provenance=origin,
                 section_key=section_key,
                 span=piece.span,
@@ -240,18 +240,6 @@ def _name_of(file: SourceFile) -> str:
     Return the name whose suffix tells the language: the source's own where it has one.
     """
     return file.source_id if PurePosixPath(file.source_id).suffix else file.path.name
-
-
-def _key(kind: PointKind, origin: Provenance, span: Span, fingerprint: str) -> str:
-    return key_of(
-        kind,
-        tenant=origin.tenant,
-        source_id=origin.source_id,
-        version=origin.version,
-        content_sha256=origin.content_sha256,
-        chunker=fingerprint,
-        span=span,
-    )
 
 
 def _blocks_in(blocks: Sequence[Block], section: Span) -> tuple[Block, ...]:

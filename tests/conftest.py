@@ -18,10 +18,9 @@ from adapters.model_export import export_model
 from adapters.model_files import read_description
 from adapters.tokenizer_files import install_tokenizers
 from assembler.errors import EmbedderUnavailable
-from assembler.model import FieldType
-from cli.demo import serving
+from cli.demo import handbook_request, serving
 from cli.index import index_paths
-from indexer.request import IndexRequest, Summary
+from indexer.request import Summary
 from server.settings import Settings
 
 # a change is judged by the same examples every time; new ones are looked for on desks; and no test
@@ -83,19 +82,7 @@ def handbook(settings: Settings) -> Summary:
     """
     Return the summary of indexing the example handbook.
     """
-    request = IndexRequest(
-        index="handbook",
-        paths=(ROOT / "examples" / "handbook",),
-        sources_file=ROOT / "examples" / "handbook-sources.jsonl",
-        schema={
-            "department": FieldType.KEYWORD,
-            "year": FieldType.INT64,
-            "tags": FieldType.KEYWORD_LIST,
-            "reviewed": FieldType.TIMESTAMP,
-            "confidential": FieldType.BOOL,
-        },
-    )
-    return index_paths(request, settings, Console(quiet=True))
+    return index_paths(handbook_request(), settings, Console(quiet=True))
 
 
 @pytest.fixture(scope="session")

@@ -16,20 +16,20 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 
-from adapters.tokenizer_files import install_tokenizers
 from assembler.errors import ContextAssemblerError
 from bench.answers.asking import chosen, verdicts
 from bench.answers.chat import Chat, EndpointFailed, Replies
 from bench.answers.figures import Figures, as_json, show, show_cost
-from bench.quality.given import budgets_of, set_names, write_json
-from bench.quality.one_set import COLUMNS, Place, job_of, prepared_set
+from bench.command import command, write_json
+from bench.options import WORK, Limit, Out
+from bench.quality.given import budgets_of, set_names
+from bench.quality.one_set import COLUMNS, job_of, place_of, prepared_set
 from bench.quality.options import Options
-from bench.quality.prepare import NotIndexed, model_folder
+from bench.quality.prepare import NotIndexed
 from bench.quality.run import Runner, limited
 from bench.quality.stored import EvidenceMoved
 from bench.quality.tables import wide_console
 from evaluation.question_set import QuestionSetInvalid, read_set
-from server.settings import Settings
 
 FAILURES = (
     ContextAssemblerError,
@@ -41,10 +41,7 @@ FAILURES = (
     ValueError,
 )
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
-
-@app.command()
 def answers(
     folder: Annotated[Path, typer.Option("--data", help="Folder of the sets' folders.")],
     name: Annotated[str, typer.Option("--set", help="Name of a set.")],
@@ -58,15 +55,15 @@ def answers(
         Path | None, typer.Option(help="Questions in place of the set's own.")
     ] = None,
     budgets: Annotated[str, typer.Option(help="Tokens with commas.")] = "1024",
-    limit: Annotated[int | None, typer.Option(min=1, help="The first so many questions.")] = None,
+    limit: Limit = None,
     model: Annotated[str | None, typer.Option(help="Embedding model, as in bench.quality.")] = None,
     parallel: Annotated[int, typer.Option(min=1, help="Contexts in work at once.")] = 4,
     replies: Annotated[
         Path | None,
         typer.Option(help="Keeps replies by hash. Default: answers.jsonl in the work folder."),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--json", help="Where the figures go.")] = None,
-    work: Annotated[Path, typer.Option(help="Keeps indexes, models, replies.")] = Path("var/bench"),
+    out: Out = None,
+    work: Annotated[Path, typer.Option(help="Keeps indexes, models, replies.")] = WORK,
 ) -> None:
     """
     Ask a model from our contexts and from the best same-ingredient line's, and a judge of both.
@@ -76,13 +73,7 @@ def answers(
         raise ValueError(f"--api-key-env names {api_key_env}, which is not set or empty")
     (set_name,) = set_names(folder, [name])
     options = Options(budgets=budgets_of(budgets))
-    settings = Settings()
-    install_tokenizers(settings.tokenizer_dir)
-    place = Place(
-        work=work,
-        model_dir=model_folder(model, settings.model_dir, work),
-        tokenizer_dir=settings.tokenizer_dir,
-    )
+    place = place_of(model, work)
     asked = limited(read_set(folder / set_name, questions), limit)
     chat = Chat(endpoint, api_key=api_key, replies=Replies(replies or work / "answers.jsonl"))
     with Progress(*COLUMNS, console=Console(stderr=True), transient=True) as bars:
@@ -120,7 +111,10 @@ def answers(
     show(console, figures, title)
     show_cost(console, found)
     shape = {"set": set_name, "questions": len(asked.questions), "answer_model": answer_model}
-    write_json(out, {**shape, "judge_model": judge_model, "budgets": as_json(figures)})
+    write_json(out, {**shape, "judge_model": judge_model, "budgets": as_json(figures)}, indent=1)
+
+
+app = command(answers)
 
 
 def main() -> None:

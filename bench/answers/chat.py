@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 
 import httpx
 
-OK = 200
-WORTH_RETRYING = frozenset([408, 409, 425, 429, 500, 502, 503, 504, 529])
+from adapters.chat import OK, WORTH_RETRYING
+
 ATTEMPTS = 5
 FIRST_WAIT_SECONDS = 1.0
 TIMEOUT_SECONDS = 120.0

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import sys
 import tempfile
 from importlib import metadata
 from pathlib import Path
@@ -22,6 +21,7 @@ from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, pr
 
 from adapters.model_export import PROBES, export_model
 from assembler.errors import ContextAssemblerError, EmbedderUnavailable
+from bench.command import command, run
 from bench.models.packed import Packed, PackedInvalid, read_packed
 
 if TYPE_CHECKING:
@@ -47,10 +47,7 @@ LAYER = {
 }
 """A layer's parts in the packed file, and in a BERT of transformers."""
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
-
-@app.command()
 def e5_small(
     out: Annotated[Path, typer.Option(help="Folder to write, as `model export` writes one.")],
 ) -> None:
@@ -223,11 +220,7 @@ def main() -> None:
     """
     Write the model; errors that a person can act on are one line and exit code 2.
     """
-    try:
-        app()
-    except (ContextAssemblerError, PackedInvalid, OSError) as error:
-        Console(stderr=True, highlight=False).print("[bold red]error[/]:", str(error), markup=True)
-        sys.exit(2)
+    run(command(e5_small), (ContextAssemblerError, PackedInvalid, OSError))
 
 
 if __name__ == "__main__":

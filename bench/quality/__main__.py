@@ -4,31 +4,30 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from adapters.tokenizer_files import install_tokenizers
 from assembler.errors import ContextAssemblerError, ProfileUnknown
 from assembler.profile import PROFILES
 from assembler.request import ExpansionMode, Format, Order, RetrievalMode
+from bench.command import command, run, write_json
+from bench.options import WORK, Limit, Out
 from bench.peers import PeerMissing, systems
 from bench.quality import foreign as foreign_sets
-from bench.quality.given import budgets_of, set_names, write_json
-from bench.quality.one_set import Place, measure_foreign, measure_set
+from bench.quality.given import budgets_of, set_names
+from bench.quality.one_set import measure_foreign, measure_set, place_of
 from bench.quality.options import BUDGETS, FillChoice, Options
 from bench.quality.peers import measure_peers, show_peers
 from bench.quality.picture import PictureImpossible, check_drawing, draw
-from bench.quality.prepare import NotIndexed, model_folder
+from bench.quality.prepare import NotIndexed
 from bench.quality.results import as_json
 from bench.quality.run import limited
 from bench.quality.stored import EvidenceMoved
 from bench.quality.tables import show, show_headline, wide_console
 from evaluation.question_set import QuestionSetInvalid, read_set
-from server.settings import Settings
 
 FAILURES = (
     ContextAssemblerError,
@@ -41,10 +40,7 @@ FAILURES = (
     ValueError,
 )
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
-
-@app.command()
 def quality(
     folder: Annotated[Path, typer.Option("--data", help="Folder of the sets' folders.")],
     sets: Annotated[list[str], typer.Option("--set", help="Name of a set, or all; repeatable.")],
@@ -63,11 +59,13 @@ def quality(
         str | None,
         typer.Option(help=f"Tokens with commas. Default: {','.join(map(str, BUDGETS))}."),
     ] = None,
-    fill: Annotated[FillChoice, typer.Option()] = FillChoice.BOTH,
-    expansion: Annotated[ExpansionMode, typer.Option()] = ExpansionMode.AUTO,
-    order: Annotated[Order, typer.Option()] = Order.RELEVANCE,
-    form: Annotated[Format, typer.Option("--format")] = Format.MARKDOWN,
-    mode: Annotated[RetrievalMode, typer.Option(help="What searches.")] = RetrievalMode.HYBRID,
+    fill: Annotated[FillChoice, typer.Option(case_sensitive=False)] = FillChoice.BOTH,
+    expansion: Annotated[ExpansionMode, typer.Option(case_sensitive=False)] = ExpansionMode.AUTO,
+    order: Annotated[Order, typer.Option(case_sensitive=False)] = Order.RELEVANCE,
+    form: Annotated[Format, typer.Option("--format", case_sensitive=False)] = Format.MARKDOWN,
+    mode: Annotated[
+        RetrievalMode, typer.Option(help="What searches.", case_sensitive=False)
+    ] = RetrievalMode.HYBRID,
     section_limit: Annotated[
         int | None, typer.Option(min=1, help="Sections read. Default: the profile's.")
     ] = None,
@@ -84,7 +82,7 @@ def quality(
     scoped: Annotated[  # noqa: FBT002 - as above
         bool, typer.Option("--scoped", help="Read a question's documents alone, where it has some.")
     ] = False,
-    limit: Annotated[int | None, typer.Option(min=1, help="The first so many questions.")] = None,
+    limit: Limit = None,
     ablations: Annotated[  # noqa: FBT002 - as above
         bool, typer.Option("--ablations", help="Also without each weight of the profile.")
     ] = False,
@@ -98,9 +96,9 @@ def quality(
         bool, typer.Option("--peer-sizes", help="The same, with every size of theirs.")
     ] = False,
     processes: Annotated[int, typer.Option(min=1, help="That share the questions.")] = 2,
-    out: Annotated[Path | None, typer.Option("--json", help="Where the figures go.")] = None,
+    out: Out = None,
     picture: Annotated[Path | None, typer.Option(help="Where recall is drawn, .png.")] = None,
-    work: Annotated[Path, typer.Option(help="Keeps indexes and models.")] = Path("var/bench"),
+    work: Annotated[Path, typer.Option(help="Keeps indexes and models.")] = WORK,
     fresh: Annotated[  # noqa: FBT002 - as above
         bool, typer.Option("--fresh", help="Index again what is indexed already.")
     ] = False,
@@ -137,13 +135,7 @@ def quality(
         baselines=baselines,
         ablations=ablations,
     )
-    settings = Settings()
-    install_tokenizers(settings.tokenizer_dir)
-    place = Place(
-        work=work,
-        model_dir=model_folder(model, settings.model_dir, work),
-        tokenizer_dir=settings.tokenizer_dir,
-    )
+    place = place_of(model, work)
     console, found = wide_console(), []
     reports: dict[str, dict[str, Any]] = {}
     if foreign is not None:
@@ -158,7 +150,7 @@ def quality(
             is_fresh=fresh,
         )
         foreign_sets.show_foreign(console, both)
-        write_json(out, foreign_sets.foreign_json(both))
+        write_json(out, foreign_sets.foreign_json(both), indent=1)
         _check_over(console, both.over_budget)
         return
     for name in names:
@@ -180,7 +172,7 @@ def quality(
             show_peers(console, reports[name], options.budgets)
     show_headline(console, found)
     shapes = [as_json(one, reports.get(name)) for name, one in zip(names, found, strict=True)]
-    write_json(out, shapes if len(shapes) > 1 else shapes[0])
+    write_json(out, shapes if len(shapes) > 1 else shapes[0], indent=1)
     if picture is not None:
         draw(found, picture, reports)
     _check_over(console, sum(one.over_budget for one in found))
@@ -192,16 +184,7 @@ def _check_over(console: Console, over: int) -> None:
         raise typer.Exit(1)
 
 
-def main() -> None:
-    """
-    Run the bench; errors that a person can act on are one line and exit code 2.
-    """
-    try:
-        app()
-    except FAILURES as error:
-        Console(stderr=True, highlight=False).print("[bold red]error[/]:", str(error), markup=True)
-        sys.exit(2)
-
+app = command(quality)
 
 if __name__ == "__main__":
-    main()
+    run(app, FAILURES)

@@ -1,10 +1,9 @@
 """
-What was typed, read: names of sets and budgets; and where figures are written.
+What was typed, read: names of sets and budgets.
 """
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from evaluation.question_set import DOCUMENTS
@@ -37,12 +36,3 @@ def budgets_of(text: str) -> tuple[int, ...]:
         return tuple(dict.fromkeys(int(one) for one in text.split(",")))
     except ValueError:
         raise ValueError(f"--budgets must be numbers with commas, got {text!r}") from None
-
-
-def write_json(out: Path | None, shape: object) -> None:
-    """
-    Write figures where they go, if they go anywhere.
-    """
-    if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(json.dumps(shape, indent=1) + "\n", encoding="utf-8")

@@ -20,14 +20,16 @@ from rich.progress import (
 )
 
 from adapters.model_files import read_description
+from adapters.tokenizer_files import install_tokenizers
 from assembler.profile import DEFAULT_PROFILE, PROFILES, profile_of
 from bench.quality.foreign import Foreign, context_tokens
 from bench.quality.options import TOKENIZER, Job, Options
-from bench.quality.prepare import Prepared, prepare
+from bench.quality.prepare import Prepared, model_folder, prepare
 from bench.quality.results import Results
 from bench.quality.run import measure
 from evaluation.question_set import QuestionSet
 from indexer.cut_source import FINGERPRINT
+from server.settings import Settings
 
 COLUMNS = (
     TextColumn("{task.description:>28}"),
@@ -49,6 +51,19 @@ class Place:
     work: Path
     model_dir: Path
     tokenizer_dir: Path
+
+
+def place_of(model: str | None, work: Path) -> Place:
+    """
+    Return the place with the settings' tokenizers and the named model, else the settings' own.
+    """
+    settings = Settings()
+    install_tokenizers(settings.tokenizer_dir)
+    return Place(
+        work=work,
+        model_dir=model_folder(model, settings.model_dir, work),
+        tokenizer_dir=settings.tokenizer_dir,
+    )
 
 
 def measure_set(

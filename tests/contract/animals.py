@@ -7,6 +7,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adapters.records import Retention
+from assembler.model import PointKind
+from assembler.ports import SparseSearch
 from assembler.scope import Scope
 from assembler.source_text import SourceRequest, read_source
 from tests.contract.conftest import Backend
@@ -17,6 +19,7 @@ NEW_CATS = replace(CATS, sections=("Cats sleep at night. Cats eat.",), version="
 DOGS = Source("dogs", ("Dogs bark at cats.",))
 BIRDS = Source("birds", ("Birds sing.",))
 ALL = (CATS, NEW_CATS, DOGS, BIRDS)
+SEARCH = [SparseSearch("cats", PointKind.CHUNK, 5)]
 ONE = Retention(revisions=1, retired_seconds=0.0)
 
 

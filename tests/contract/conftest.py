@@ -29,6 +29,7 @@ from adapters.store import IndexStore
 from assembler.ports import ChunkIndex, IndexCatalog
 from server.qdrant_backend import qdrant_server
 from server.settings import Settings
+from tests.contract.hand_clock import HandClock
 from tests.fake_index import FakeIndex
 from tests.qdrant_server.process import ServerProcess
 from tests.qdrant_server.server import TestServer
@@ -126,6 +127,18 @@ async def backend(
 ) -> AsyncIterator[Backend]:
     async with opened(request.param, tmp_path, qdrant) as running:
         yield running
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+async def edge_index(tmp_path: Path, clock: HandClock) -> AsyncIterator[EdgeIndex]:
+    made = EdgeIndex(tmp_path, clock=clock)
+    yield made
+    await made.close()
 
 
 @pytest.fixture

@@ -1,46 +1,24 @@
 """
-What is special about an index in a folder: several processes, one writer, and files that can break.
+What is special about an index in a folder: several processes, one writer, and states that are kept.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import resource
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from adapters.edge_files import IndexFolder
 from adapters.edge_index import EdgeIndex
 from adapters.edge_store import EdgeStore
-from assembler.errors import IndexUnavailable, IndexUnknown, IndexUnusable
-from assembler.model import PointKind
-from assembler.ports import SparseSearch
+from assembler.errors import IndexUnavailable, IndexUnusable
 from assembler.scope import ReadScope, Scope
+from tests.contract.animals import CATS, DOGS, SEARCH
 from tests.contract.corpus import Source, hits_of, manifest, publish, write
 from tests.contract.hand_clock import HandClock
-
-CATS = Source("cats", ("Cats sleep. Cats hunt.",))
-DOGS = Source("dogs", ("Dogs bark.",))
-SEARCH = [SparseSearch("cats", PointKind.CHUNK, 5)]
-
-
-@pytest.fixture
-def clock() -> HandClock:
-    return HandClock()
-
-
-@pytest.fixture
-async def index(tmp_path: Path, clock: HandClock) -> AsyncIterator[EdgeIndex]:
-    made = EdgeIndex(tmp_path, clock=clock)
-    yield made
-    await made.close()
 
 
 def states(root: Path) -> list[str]:
@@ -48,40 +26,40 @@ def states(root: Path) -> list[str]:
 
 
 async def test_a_publication_is_seen_after_a_second_without_restart(
-    tmp_path: Path, index: EdgeIndex, clock: HandClock
+    tmp_path: Path, edge_index: EdgeIndex, clock: HandClock
 ) -> None:
     store = EdgeStore(tmp_path)
     publish(store, [CATS])
-    assert (await index.resolve("docs", "")).version.revision == 1
+    assert (await edge_index.resolve("docs", "")).version.revision == 1
 
     publish(store, [DOGS])
 
-    assert (await index.resolve("docs", "")).version.revision == 1
+    assert (await edge_index.resolve("docs", "")).version.revision == 1
     clock.seconds = 1.0
-    assert (await index.resolve("docs", "")).version.revision == 2
+    assert (await edge_index.resolve("docs", "")).version.revision == 2
 
 
-async def test_a_refresh_sees_a_publication_at_once(tmp_path: Path, index: EdgeIndex) -> None:
+async def test_a_refresh_sees_a_publication_at_once(tmp_path: Path, edge_index: EdgeIndex) -> None:
     store = EdgeStore(tmp_path)
     publish(store, [CATS])
-    await index.resolve("docs", "")
+    await edge_index.resolve("docs", "")
     publish(store, [DOGS])
 
-    assert (await index.resolve("docs", "", refresh=True)).version.revision == 2
+    assert (await edge_index.resolve("docs", "", refresh=True)).version.revision == 2
 
 
 async def test_reads_go_on_while_states_change(
-    tmp_path: Path, index: EdgeIndex, clock: HandClock
+    tmp_path: Path, edge_index: EdgeIndex, clock: HandClock
 ) -> None:
     store = EdgeStore(tmp_path)
     version = publish(store, [CATS])
     scope = ReadScope("docs", version, readers_required=False, asked=Scope())
-    expected = await index.search_text(scope, SEARCH)
+    expected = await edge_index.search_text(scope, SEARCH)
 
     async def read() -> None:
         for _ in range(40):
             clock.seconds += 0.3
-            assert await index.search_text(scope, SEARCH) == expected
+            assert await edge_index.search_text(scope, SEARCH) == expected
             await asyncio.sleep(0)
 
     async def change() -> None:
@@ -90,7 +68,7 @@ async def test_reads_go_on_while_states_change(
 
     await asyncio.gather(read(), read(), change())
 
-    assert (await index.resolve("docs", "", refresh=True)).version.revision == 5
+    assert (await edge_index.resolve("docs", "", refresh=True)).version.revision == 5
 
 
 async def test_the_last_states_are_kept_and_leftovers_swept(tmp_path: Path) -> None:
@@ -132,7 +110,7 @@ with EdgeStore(Path(sys.argv[1])).publication("docs", "") as publication:
 
 
 async def test_another_process_is_named_and_its_kill_harms_nothing(
-    tmp_path: Path, index: EdgeIndex
+    tmp_path: Path, edge_index: EdgeIndex
 ) -> None:
     store = EdgeStore(tmp_path)
     publish(store, [CATS])
@@ -157,50 +135,18 @@ async def test_another_process_is_named_and_its_kill_harms_nothing(
     other.stdin.close()
 
     publish(store, [DOGS])
-    assert (await index.resolve("docs", "")).version.revision == 2
+    assert (await edge_index.resolve("docs", "")).version.revision == 2
     assert states(tmp_path) == ["00000001", "00000002"]
 
 
-async def test_two_readers_serve_one_folder(tmp_path: Path, index: EdgeIndex) -> None:
+async def test_two_readers_serve_one_folder(tmp_path: Path, edge_index: EdgeIndex) -> None:
     version = publish(EdgeStore(tmp_path), [CATS])
     scope = ReadScope("docs", version, readers_required=False, asked=Scope())
     other = EdgeIndex(tmp_path)
 
-    assert await index.search_text(scope, SEARCH) == await other.search_text(scope, SEARCH)
+    assert await edge_index.search_text(scope, SEARCH) == await other.search_text(scope, SEARCH)
 
     await other.close()
-
-
-async def test_a_newer_format_is_refused_with_what_to_do(tmp_path: Path, index: EdgeIndex) -> None:
-    publish(EdgeStore(tmp_path), [CATS])
-    path = IndexFolder(tmp_path, "docs").current().heads
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 2}))
-
-    with pytest.raises(IndexUnusable, match=r"newer format 2.*update"):
-        await index.resolve("docs", "")
-
-
-@pytest.mark.parametrize(
-    "broken", ["CURRENT", "tenants.json", "manifest.json", "ledger", "segment.json"]
-)
-async def test_damaged_files_are_said_to_be_damaged(
-    tmp_path: Path, index: EdgeIndex, broken: str
-) -> None:
-    version = publish(EdgeStore(tmp_path), [CATS])
-    pattern = "ledgers/*.json" if broken == "ledger" else broken
-    paths = list((tmp_path / "docs").rglob(pattern))
-    assert paths
-    for path in paths:
-        path.write_bytes(b"{\xff")
-
-    scope = ReadScope("docs", version, readers_required=False, asked=Scope())
-
-    async def read_everything() -> None:
-        await index.rows("docs", "", "cats")
-        await index.search_text(scope, SEARCH)
-
-    with pytest.raises(IndexUnusable, match="publish"):
-        await read_everything()
 
 
 async def test_a_lost_current_does_not_lose_the_states(tmp_path: Path) -> None:
@@ -215,80 +161,8 @@ async def test_a_lost_current_does_not_lose_the_states(tmp_path: Path) -> None:
     assert states(tmp_path) == ["00000001", "00000002"]
 
 
-async def test_a_folder_that_cannot_be_written_is_said_to_be(tmp_path: Path) -> None:
-    (tmp_path / "docs").write_text("a file in the way")
-
-    with (
-        pytest.raises(IndexUnavailable, match="cannot be written"),
-        EdgeStore(tmp_path).publication("docs", ""),
-    ):
-        pass
-
-
-async def test_an_index_that_is_removed_is_unknown(
-    tmp_path: Path, index: EdgeIndex, clock: HandClock
-) -> None:
-    publish(EdgeStore(tmp_path), [CATS])
-    await index.resolve("docs", "")
-    (tmp_path / "docs" / "CURRENT").unlink()
-    clock.seconds = 2.0
-
-    with pytest.raises(IndexUnknown):
-        await index.resolve("docs", "")
-
-
-async def test_a_root_that_vanishes_is_not_taken_for_one_without_indexes(
-    tmp_path: Path, clock: HandClock
-) -> None:
-    root = tmp_path / "data"
-    publish(EdgeStore(root), [CATS])
-    made = EdgeIndex(root, clock=clock)
-    await made.resolve("docs", "")
-    root.rename(tmp_path / "elsewhere")
-    clock.seconds = 2.0
-
-    with pytest.raises(IndexUnavailable, match="data is no folder, or no longer"):
-        await made.resolve("docs", "")
-    (tmp_path / "elsewhere").rename(root)
-    assert (await made.resolve("docs", "")).version.revision == 1
-    await made.close()
-
-
-@contextmanager
-def no_more_files() -> Iterator[None]:
-    """
-    Let this process open no file.
-    """
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (3, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
-
-
-async def test_files_that_cannot_be_opened_are_unavailable(
-    tmp_path: Path, index: EdgeIndex, clock: HandClock
-) -> None:
-    store = EdgeStore(tmp_path)
-    publish(store, [CATS])
-    await index.resolve("docs", "")
-    await index.rows("docs", "", "cats")  # so that a thread is there
-    clock.seconds = 2.0
-
-    with no_more_files():
-        with pytest.raises(IndexUnavailable, match="cannot be read: Too many open files"):
-            await index.resolve("docs", "")
-        with pytest.raises(IndexUnavailable, match="cannot be read: Too many open files"):
-            store.listings("")
-        with pytest.raises(IndexUnavailable, match="cannot be read: Too many open files"):
-            IndexFolder(tmp_path, "docs").read(lambda state: list(state.path.iterdir()))
-
-    assert (await index.resolve("docs", "")).version.revision == 1
-
-
 async def test_a_broken_off_first_publication_is_begun_anew(
-    tmp_path: Path, index: EdgeIndex
+    tmp_path: Path, edge_index: EdgeIndex
 ) -> None:
     store = EdgeStore(tmp_path)
     with store.publication("docs", "") as publication:
@@ -297,21 +171,24 @@ async def test_a_broken_off_first_publication_is_begun_anew(
 
     publish(store, [CATS])
 
-    assert [row.source_id for row in await index.rows("docs", "", "cats")] == ["cats"]
-    assert await index.rows("docs", "", "dogs") == []
+    assert [row.source_id for row in await edge_index.rows("docs", "", "cats")] == ["cats"]
+    assert await edge_index.rows("docs", "", "dogs") == []
 
 
 async def test_a_purge_leaves_no_byte_of_a_text_in_any_file(
-    tmp_path: Path, index: EdgeIndex
+    tmp_path: Path, edge_index: EdgeIndex
 ) -> None:
     store = EdgeStore(tmp_path)
     birds = Source("birds", ("Quetzalcoatlus soars.", "It glides."))
     publish(store, [CATS, birds])
     publish(store, [DOGS])
     scope = ReadScope(
-        "docs", (await index.resolve("docs", "")).version, readers_required=False, asked=Scope()
+        "docs",
+        (await edge_index.resolve("docs", "")).version,
+        readers_required=False,
+        asked=Scope(),
     )
-    expected = await index.search_text(scope, SEARCH)
+    expected = await edge_index.search_text(scope, SEARCH)
     assert holding(tmp_path, b"Quetzalcoatlus")
 
     with store.upkeep("docs", "") as upkeep:
@@ -319,8 +196,8 @@ async def test_a_purge_leaves_no_byte_of_a_text_in_any_file(
 
     assert holding(tmp_path, b"Quetzalcoatlus") == []
     assert len(states(tmp_path)) == 1
-    await index.resolve("docs", "", refresh=True)
-    found = await index.search_text(scope, SEARCH)
+    await edge_index.resolve("docs", "", refresh=True)
+    found = await edge_index.search_text(scope, SEARCH)
     assert [hit.chunk.key for hit in hits_of(found[0])] == [
         hit.chunk.key for hit in hits_of(expected[0])
     ]

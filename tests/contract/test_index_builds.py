@@ -17,15 +17,13 @@ from assembler.scope import IndexVersion
 from indexer.index import run_index
 from indexer.request import IndexRequest
 from indexer.verify import verify_index
+from tests.contract.animals import BIRDS, CATS, DOGS
 from tests.contract.conftest import Backend
 from tests.contract.corpus import Source, manifest
 from tests.contract.desired import OTHER, bring_to, minutes, prepare, readable, summary_of
 from tests.fakes import FakeEmbedder
 from tests.unit.indexer.test_index import CountingEmbedder
 
-CATS = Source("cats", ("Cats sleep all day. Cats hunt at night.", "A cat purrs."))
-DOGS = Source("dogs", ("Dogs bark at cats.",))
-BIRDS = Source("birds", ("Birds sing.",))
 ALL = (CATS, DOGS, BIRDS)
 STORED = pytest.mark.parametrize("backend", ["edge", "qdrant"], indirect=True)
 

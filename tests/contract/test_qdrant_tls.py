@@ -15,18 +15,25 @@ from adapters.qdrant_store import QdrantStore
 from assembler.errors import IndexUnavailable, IndexUnknown
 from tests.contract.corpus import publish
 from tests.contract.qdrant_reader import CATS, until
-from tests.qdrant_server.certificates import authority, signed
+from tests.qdrant_server.certificates import Pair, authority, signed
 from tests.qdrant_server.server import TestServer
+
+
+def credentials_of(served: Pair, own: Pair) -> grpc.ServerCredentials:
+    """
+    Return the credentials of a server that wants clients whom an authority has signed.
+    """
+    return grpc.ssl_server_credentials(
+        [served.read()],
+        root_certificates=own.certificate.read_bytes(),
+        require_client_auth=True,
+    )
 
 
 async def test_tls_with_an_authority_of_its_own(tmp_path: Path) -> None:
     own, other = authority(tmp_path, "own"), authority(tmp_path, "other")
     served, client = signed(tmp_path, "server", own), signed(tmp_path, "client", own)
-    credentials = grpc.ssl_server_credentials(
-        [served.read()],
-        root_certificates=own.certificate.read_bytes(),
-        require_client_auth=True,
-    )
+    credentials = credentials_of(served, own)
     key, certificate = client.read()
     right = Tls(ca=own.certificate.read_bytes(), certificate=certificate, key=key)
     wrong = (
@@ -59,11 +66,7 @@ async def test_tls_with_an_authority_of_its_own(tmp_path: Path) -> None:
 async def test_renewed_client_certificates_are_taken_without_a_restart(tmp_path: Path) -> None:
     own, other = authority(tmp_path, "own"), authority(tmp_path, "other")
     served, refused = signed(tmp_path, "server", own), signed(tmp_path, "client", other)
-    credentials = grpc.ssl_server_credentials(
-        [served.read()],
-        root_certificates=own.certificate.read_bytes(),
-        require_client_auth=True,
-    )
+    credentials = credentials_of(served, own)
     files = TlsFiles(own.certificate, refused.certificate, refused.key)
     with TestServer(credentials=credentials) as server:
         index = QdrantIndex(QdrantServer("127.0.0.1", grpc_port=server.port, tls=files, retries=0))

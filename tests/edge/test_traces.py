@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import grpc
@@ -63,16 +64,27 @@ class Collector(collector_grpc.TraceServiceServicer):
         }
 
 
-@pytest.fixture
-def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
-    made = Collector()
+@contextmanager
+def collecting(
+    collector: collector_grpc.TraceServiceServicer, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """
+    Run a collector to which services are to send.
+    """
     server = grpc.server(ThreadPoolExecutor(2))
-    collector_grpc.add_TraceServiceServicer_to_server(made, server)
+    collector_grpc.add_TraceServiceServicer_to_server(collector, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{port}")
-    yield made
+    yield
     server.stop(None)
+
+
+@pytest.fixture
+def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
+    made = Collector()
+    with collecting(made, monkeypatch):
+        yield made
 
 
 def asking(tokens: int) -> service_pb.AssembleContextRequest:
@@ -131,15 +143,10 @@ class HangingCollector(collector_grpc.TraceServiceServicer):
 @pytest.fixture
 def hanging(monkeypatch: pytest.MonkeyPatch) -> Iterator[HangingCollector]:
     made = HangingCollector()
-    server = grpc.server(ThreadPoolExecutor(2))
-    collector_grpc.add_TraceServiceServicer_to_server(made, server)
-    port = server.add_insecure_port("127.0.0.1:0")
-    server.start()
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{port}")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "600")
-    yield made
-    made.let_go.set()
-    server.stop(None)
+    with collecting(made, monkeypatch):
+        yield made
+        made.let_go.set()
 
 
 async def test_a_collector_that_hangs_keeps_no_service_from_ending(

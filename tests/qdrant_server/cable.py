@@ -7,7 +7,6 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-from types import TracebackType
 from typing import Self
 
 _BYTES = 65536
@@ -34,12 +33,7 @@ class Cable:
         self._start(self._accept, self._listener)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.unplug()
         for thread in self._threads:
             thread.join()

@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable
 from concurrent import futures
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeVar
 
 import grpc
@@ -101,12 +100,7 @@ class TestServer:
         self._server.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.delay_seconds = 0.0
         self._server.stop(grace=None).wait()
         for collection in self._collections.values():

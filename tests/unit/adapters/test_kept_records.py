@@ -10,6 +10,7 @@ from adapters.decoded import Record
 from adapters.kept_records import HIT_BYTES, PART_BYTES, SECTION_BYTES, KeptRecords, Shelf, bytes_of
 from assembler.model import Border, BorderKind, Provenance, Section
 from assembler.span import Span
+from tests.sections import plain_section
 
 ORIGIN = Provenance("", "a.md", "1", "0", None, 1)
 
@@ -19,22 +20,8 @@ def record(key: str) -> Record[None]:
 
 
 def section(text: str) -> Record[Section]:
-    made = Section(
-        key="s",
-        provenance=ORIGIN,
-        span=Span(0, len(text)),
-        ordinal=0,
-        text=text,
-        text_sha256="",
-        heading_path=(),
-        title="",
-        uri="",
-        media_type="",
-        language="",
-        first_chunk_ordinal=0,
-        chunk_spans=(Span(0, len(text)),),
-        borders=(Border(0, BorderKind.PARAGRAPH),),
-    )
+    borders = (Border(0, BorderKind.PARAGRAPH),)
+    made = plain_section(text, (Span(0, len(text)),), ORIGIN, text_sha256="", borders=borders)
     return Record("s", ORIGIN, made)
 
 

@@ -8,7 +8,7 @@ import itertools
 
 from assembler.budget import Measure
 from assembler.expand import Evidence, expand
-from assembler.model import Border, Chunk, Provenance, Section, VersionKey
+from assembler.model import Border, Chunk, Provenance, VersionKey
 from assembler.pack import Packed, Pinned, Work, pack
 from assembler.parent import Parent
 from assembler.rank import Candidate, Support, version_key
@@ -16,6 +16,7 @@ from assembler.request import Expansion, Fill, Layout, Target
 from assembler.rules import Rules, share_of
 from assembler.span import Span
 from tests.counters import CharCounter
+from tests.sections import plain_section
 from tests.strategies import sha256
 
 LAYOUT = Layout()
@@ -28,22 +29,8 @@ def parent_of(text: str, *cuts: int, source: str = "a", borders: tuple[Border, .
     """
     edges = (0, *cuts, len(text))
     origin = Provenance("", source, "1", sha256(text), None, 1)
-    section = Section(
-        key=f"{source}-section",
-        provenance=origin,
-        span=Span(0, len(text)),
-        ordinal=0,
-        text=text,
-        text_sha256=sha256(text),
-        heading_path=(),
-        title="",
-        uri="",
-        media_type="",
-        language="",
-        first_chunk_ordinal=0,
-        chunk_spans=tuple(Span(a, b) for a, b in itertools.pairwise(edges)),
-        borders=borders,
-    )
+    spans = tuple(Span(a, b) for a, b in itertools.pairwise(edges))
+    section = plain_section(text, spans, origin, key=f"{source}-section", borders=borders)
     return Parent(section, VersionKey("docs", "", source, "1", sha256(text)), 0)
 
 

@@ -17,6 +17,7 @@ from assembler.rank import SCORE_DIGITS, Candidate, version_key
 from assembler.report import Signal, SignalScore
 from assembler.rerank import Judgement, judged, kept, readable, reranked
 from assembler.span import Span
+from tests.sections import plain_section
 from tests.strategies import sha256
 
 TEXT = "First text. Second text."
@@ -32,22 +33,7 @@ def candidate(key: str, rank: int, score: float) -> Candidate:
 
 
 def home(*path: str) -> Section:
-    return Section(
-        key="home",
-        provenance=ORIGIN,
-        span=Span(0, len(TEXT)),
-        ordinal=0,
-        text=TEXT,
-        text_sha256=sha256(TEXT),
-        heading_path=path,
-        title="",
-        uri="",
-        media_type="",
-        language="",
-        first_chunk_ordinal=0,
-        chunk_spans=CUTS,
-        borders=(),
-    )
+    return plain_section(TEXT, CUTS, ORIGIN, key="home", heading_path=path)
 
 
 def ranked(*scores: float) -> tuple[Candidate, ...]:

@@ -25,28 +25,15 @@ from assembler.request import (
 from assembler.scope import IndexVersion, ReadScope, Scope
 from assembler.span import Span
 from assembler.widen import Widened, widened
+from tests.sections import plain_section
 from tests.strategies import sha256
 
 TEXT = "One. Two. Three. Four. "
 CUTS = (Span(0, 5), Span(5, 10), Span(10, 17), Span(17, 23))
 ORIGIN = Provenance("", "a", "1", sha256(TEXT), None, 0)
 HOME = ("docs", "home")
-SECTION = Section(
-    key="home",
-    provenance=ORIGIN,
-    span=Span(0, 23),
-    ordinal=0,
-    text=TEXT,
-    text_sha256=sha256(TEXT),
-    heading_path=(),
-    title="",
-    uri="",
-    media_type="",
-    language="",
-    first_chunk_ordinal=7,
-    chunk_spans=CUTS,
-    borders=(),
-    chunk_keys=("k0", "k1", "k2", "k3"),
+SECTION = plain_section(
+    TEXT, CUTS, ORIGIN, key="home", first_chunk_ordinal=7, chunk_keys=("k0", "k1", "k2", "k3")
 )
 SCOPE = ReadScope("docs", IndexVersion("g", 1), readers_required=False, asked=Scope())
 NOTHING = Exclusions(frozenset(), ())

@@ -7,7 +7,6 @@ from __future__ import annotations
 import itertools
 import socket
 import socketserver
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,7 +14,6 @@ from collections.abc import Iterator
 import pytest
 
 from bench.budgets import Row, further, growth
-from bench.command import run
 from bench.phases import closed, open_loop, percentile
 from bench.recall import recalls
 from bench.relay import relaying
@@ -150,17 +148,3 @@ def test_a_percentile_is_the_nearest_rank() -> None:
         3,
         4,
     ]
-
-
-def test_an_error_of_a_bench_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def broken() -> None:
-        msg = "there are no documents"
-        raise ValueError(msg)
-
-    monkeypatch.setattr(sys, "argv", ["bench"])
-    with pytest.raises(SystemExit, match="2"):
-        run(broken)
-
-    assert capsys.readouterr().err == "error: there are no documents\n"

@@ -16,6 +16,7 @@ from bench.quality.baselines import AUTO_MERGE, NAMES, PARENTS, SEGMENTS, best_s
 from bench.quality.fuse import Fusion, by_distribution, by_ranks, by_weights
 from bench.quality.packing import Item, Packer
 from bench.quality.stored import StoredDocument
+from tests.sections import plain_section
 
 WIDTH = 10
 PROVENANCE = Provenance("", "a", "1", "0", None, 1)
@@ -41,21 +42,8 @@ def document(chunks: int = 6, per_section: int = 2) -> StoredDocument:
 
 def section(spans: tuple[Span, ...], text: str) -> Section:
     whole = Span(spans[0].start, spans[-1].end)
-    return Section(
-        key=f"s{whole.start}",
-        provenance=PROVENANCE,
-        span=whole,
-        ordinal=0,
-        text=whole.slice(text),
-        text_sha256="",
-        heading_path=(),
-        title="",
-        uri="",
-        media_type="text/plain",
-        language="en",
-        first_chunk_ordinal=0,
-        chunk_spans=spans,
-        borders=(),
+    return plain_section(
+        whole.slice(text), spans, PROVENANCE, key=f"s{whole.start}", span=whole, language="en"
     )
 
 

@@ -147,6 +147,29 @@ def test_questions_may_lie_outside_the_folder(run: Any, tmp_path: Path) -> None:
     assert "baselines" not in found
 
 
+def test_choices_are_read_in_any_case(run: Any) -> None:
+    choices = ("--fill", "FULL", "--expansion", "Chunk", "--order", "EDGES", "--format", "xMl")
+
+    found = run("--budgets", "64", "--no-baselines", *choices, "--mode", "Coarse_To_Fine")
+
+    names = ("fill", "expansion", "order", "format", "mode")
+    assert [found["settings"][name] for name in names] == [
+        "full",
+        "chunk",
+        "edges",
+        "xml",
+        "coarse_to_fine",
+    ]
+
+
+@pytest.mark.parametrize("option", ["--fill", "--expansion", "--order", "--format", "--mode"])
+def test_a_choice_that_is_none_is_said(option: str, folder: Path) -> None:
+    result = CliRunner().invoke(app, ["--data", str(folder), "--set", "tiny", option, "fullest"])
+
+    assert result.exit_code == 2
+    assert "'fullest' is not one of" in result.output
+
+
 def test_foreign_questions_are_asked_for_their_tokens_alone(run: Any, folder: Path) -> None:
     """
     The stop rule is seen beside the set's own questions, also with more budget than there is text.

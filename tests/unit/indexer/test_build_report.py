@@ -9,29 +9,14 @@ from pathlib import Path
 import pytest
 
 from indexer.build_report import HEADING, SECTION_FULL, BuildReport
-from indexer.cut_source import CutSource, cut_source
+from indexer.cut_source import CutSource
 from indexer.index import run_index
 from indexer.request import IndexRequest
-from indexer.sources import SourceFile
-from indexer.strategies.registry import chunker_of
 from tests.fake_index import FakeIndex
 from tests.fakes import FakeEmbedder
+from tests.unit.indexer.cutting import cut
 
 SENTENCE = "one two three four five. "  # six tokens
-
-
-def cut(text: str, language: str = "en", strategy: str = "structure", **settings: int) -> CutSource:
-    return cut_source(
-        SourceFile(Path("a.md"), "a.md", "text/markdown"),
-        text,
-        tenant="",
-        language=language,
-        fields={},
-        revision=1,
-        is_active=True,
-        embedder=FakeEmbedder(),
-        chunker=chunker_of(strategy, settings),
-    )
 
 
 def report(*cuts: CutSource) -> BuildReport:

@@ -14,7 +14,8 @@ from assembler.span import Span
 from indexer.strategies import by_model
 from tests.chat_server import ChatServer, Said, saying
 from tests.fakes import FakeEmbedder
-from tests.unit.indexer.writing import BORDERS, PARTS, TEXT, cut, endpoint, texts
+from tests.unit.indexer.cutting import texts_of
+from tests.unit.indexer.writing import BORDERS, PARTS, TEXT, cut, endpoint
 
 
 @pytest.mark.parametrize(
@@ -31,7 +32,7 @@ def test_borders_are_where_the_model_says(
 
     found = cut(TEXT, endpoint(server, tmp_path), model="m", size=60)
 
-    assert texts(found) == PARTS
+    assert texts_of(found) == PARTS
     assert found.counts == {by_model.TAKEN: 3}
     assert "at most 60 tokens" in server.prompts[0]
     assert TEXT in server.prompts[0]
@@ -63,7 +64,7 @@ def test_a_border_that_does_not_hold_is_refused_and_counted(
     found = cut(TEXT, endpoint(server, tmp_path), model="m", size=80)
 
     assert found.counts == {by_model.TAKEN: 2, **counts}
-    assert texts(found) == ["".join(PARTS[:2]), *PARTS[2:]]
+    assert texts_of(found) == ["".join(PARTS[:2]), *PARTS[2:]]
     assert len(found.drafts) == pieces
 
 
@@ -75,9 +76,9 @@ def test_a_chunk_that_is_too_long_is_cut_recursively(
     found = cut(TEXT, endpoint(server, tmp_path), model="m", size=60)
 
     assert found.counts == {by_model.TAKEN: 1, by_model.TOO_LONG: 1}
-    assert texts(found)[-1] == PARTS[3]
-    assert "".join(texts(found)) == TEXT
-    assert all(FakeEmbedder().count(one) <= 62 for one in texts(found))
+    assert texts_of(found)[-1] == PARTS[3]
+    assert "".join(texts_of(found)) == TEXT
+    assert all(FakeEmbedder().count(one) <= 62 for one in texts_of(found))
 
 
 @pytest.mark.parametrize("answer", ["no", "[", '["a"', "{}", "][", "[1, 2,]"])
@@ -89,7 +90,7 @@ def test_an_answer_that_is_no_array_leaves_the_section_to_recursive(
     found = cut(TEXT, endpoint(server, tmp_path), model="m", size=60)
 
     assert found.counts == {by_model.NO_LIST: 1}
-    assert texts(found) == texts(cut(TEXT, None, "recursive", size=60))
+    assert texts_of(found) == texts_of(cut(TEXT, None, "recursive", size=60))
 
 
 def test_no_answer_stops_the_run_or_is_left_out_and_counted(
@@ -102,7 +103,7 @@ def test_no_answer_stops_the_run_or_is_left_out_and_counted(
     found = cut(TEXT, endpoint(server, tmp_path, leaves_out=True), model="m", size=60)
 
     assert found.counts == {by_model.MISSING: 1}
-    assert texts(found) == texts(cut(TEXT, None, "recursive", size=60))
+    assert texts_of(found) == texts_of(cut(TEXT, None, "recursive", size=60))
 
 
 def test_short_sections_are_not_asked_about(

@@ -1,34 +1,17 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from assembler.model import BorderKind, Section
-from indexer.cut_source import CutSource, cut_source
 from indexer.read_source import CODE
-from indexer.sources import SourceFile
 from indexer.strategies.structure import CHUNK_TOKENS, HEADING_SHARE
-from tests.fakes import FakeEmbedder
+from tests.unit.indexer.cutting import cut
 
 SENTENCE = "One two three four five six seven eight nine. "
 
 
-def cut(text: str, media_type: str = "text/markdown", language: str = "en") -> CutSource:
-    return cut_source(
-        SourceFile(Path("a.md"), "a.md", media_type),
-        text,
-        tenant="",
-        language=language,
-        fields={},
-        revision=1,
-        is_active=True,
-        embedder=FakeEmbedder(),
-    )
-
-
 def paths(text: str, media_type: str = "text/markdown") -> list[tuple[str, ...]]:
-    return [section.heading_path for section in cut(text, media_type).sections]
+    return [section.heading_path for section in cut(text, media_type=media_type).sections]
 
 
 def starts(section: Section, kind: BorderKind) -> list[str]:
@@ -137,12 +120,12 @@ def test_borders_tell_paragraphs_and_sentences_apart() -> None:
     ],
 )
 def test_abbreviations_end_no_sentence(language: str, text: str) -> None:
-    (section,) = cut(text, "text/plain", language).sections
+    (section,) = cut(text, "a.txt", language=language).sections
     assert section.borders == ()
 
 
 def test_lines_of_code_lists_and_tables_are_sentences() -> None:
-    (code,) = cut("def a():\n    return 1\n\nb = 2\n", CODE).sections
+    (code,) = cut("def a():\n    return 1\n\nb = 2\n", media_type=CODE).sections
     assert starts(code, BorderKind.SENTENCE) == ["return 1"]
     (rest,) = cut("- one\n- two\n\n| a | b |\n| - | - |\n| c | d |\n").sections
     assert starts(rest, BorderKind.SENTENCE) == ["- two", "| - | - |", "| c | d |"]
@@ -160,7 +143,7 @@ def test_blocks_carry_the_lead_that_a_part_of_them_needs() -> None:
 
 
 def test_text_of_a_million_letters_in_one_line_is_cut() -> None:
-    source = cut(SENTENCE * 21_000, "text/plain")
+    source = cut(SENTENCE * 21_000, "a.txt")
     assert sum(len(draft.text) for draft in source.drafts) == len(SENTENCE) * 21_000
 
 

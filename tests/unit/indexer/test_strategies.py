@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,13 +16,12 @@ from adapters.store import ChunkerSpec
 from assembler.errors import InvalidRequest
 from assembler.model import BorderKind
 from assembler.span import Span
-from indexer.cut_source import CHUNKER, CutSource, cut_source
-from indexer.read_source import CODE
-from indexer.sources import SourceFile
+from indexer.cut_source import CHUNKER
 from indexer.strategies.cluster import best_groups, mean_similarity
 from indexer.strategies.recursive import split_recursively
 from indexer.strategies.registry import STRATEGIES, check_limit, chunker_of, kept_chunker
 from tests.fakes import FakeEmbedder
+from tests.unit.indexer.cutting import cut, texts_of
 
 TOPICS = ("cat", "dog", "tax")
 
@@ -39,25 +37,6 @@ class TopicEmbedder(FakeEmbedder):
             row = np.array([text.count(topic) for topic in TOPICS], dtype=float) + 1e-3
             made.append(tuple(row / np.linalg.norm(row)))
         return made
-
-
-def cut(text: str, name: str = "a.md", embedder=None, strategy="structure", **values) -> CutSource:
-    media_type = {".md": "text/markdown", ".txt": "text/plain"}.get(Path(name).suffix, CODE)
-    return cut_source(
-        SourceFile(Path(name), name, media_type),
-        text,
-        tenant="",
-        language="en",
-        fields={},
-        revision=1,
-        is_active=True,
-        embedder=embedder or FakeEmbedder(),
-        chunker=chunker_of(strategy, values),
-    )
-
-
-def texts_of(source: CutSource) -> list[str]:
-    return [draft.text for draft in source.drafts]
 
 
 def test_indexes_cut_by_structure_stay_what_they_are() -> None:

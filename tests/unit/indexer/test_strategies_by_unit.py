@@ -4,36 +4,10 @@ Code by definitions, conversations by turns, and what takes which.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from indexer.cut_source import CutSource, cut_source
-from indexer.read_source import CODE
-from indexer.sources import SourceFile
-from indexer.strategies.registry import chunker_of
 from indexer.strategies.turns import turns_of
-from tests.fakes import FakeEmbedder
-
-
-def cut(text: str, name: str, strategy: str, **values) -> CutSource:
-    media_type = {".md": "text/markdown", ".txt": "text/plain"}.get(Path(name).suffix, CODE)
-    return cut_source(
-        SourceFile(Path(name), name, media_type),
-        text,
-        tenant="",
-        language="en",
-        fields={},
-        revision=1,
-        is_active=True,
-        embedder=FakeEmbedder(),
-        chunker=chunker_of(strategy, values),
-    )
-
-
-def texts_of(source: CutSource) -> list[str]:
-    return [draft.text for draft in source.drafts]
-
+from tests.unit.indexer.cutting import cut, texts_of
 
 CODE_TEXT = '''\
 """Doc."""

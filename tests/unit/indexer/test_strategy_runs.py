@@ -11,7 +11,7 @@ import pytest
 
 from adapters.edge_store import EdgeStore
 from assembler.errors import InvalidRequest
-from assembler.model import Chunk, Provenance, Section
+from assembler.model import Chunk, Provenance
 from assembler.parent import Parent
 from assembler.rank import version_key
 from assembler.request import Expansion, ExpansionMode, Fill
@@ -21,6 +21,7 @@ from indexer.request import IndexRequest
 from indexer.strategies.registry import chunker_of
 from tests.fake_index import FakeIndex
 from tests.fakes import FakeEmbedder
+from tests.sections import plain_section
 from tests.small_index import SmallIndex
 
 WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi"
@@ -160,25 +161,9 @@ async def test_overlapping_chunks_without_their_section_are_shown_once(small: Sm
 
 
 def parent_of(spans: list[tuple[int, int]]) -> Parent:
-    text = "x" * 100
     origin = Provenance("", "a", "1", "h", None, 0)
     cuts = tuple(Span(*one) for one in spans)
-    section = Section(
-        key="s",
-        provenance=origin,
-        span=Span(0, 100),
-        ordinal=0,
-        text=text,
-        text_sha256="",
-        heading_path=(),
-        title="",
-        uri="",
-        media_type="",
-        language="",
-        first_chunk_ordinal=0,
-        chunk_spans=cuts,
-        borders=(),
-    )
+    section = plain_section("x" * 100, cuts, origin)
     return Parent(section, version_key("docs", Chunk("k", origin, "s", cuts[0], 0, "")), 0)
 
 

@@ -4,12 +4,8 @@ Blocks and what a part of them carries.
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from indexer.cut_source import cut_source
-from indexer.sources import SourceFile
 from indexer.structure import markdown_structure
-from tests.fakes import FakeEmbedder
+from tests.unit.indexer.cutting import cut
 
 
 def leads(text: str) -> list[str]:
@@ -37,20 +33,10 @@ def test_a_heading_in_a_quote_heads_nothing() -> None:
 def test_a_table_longer_than_a_section_stays_in_one_with_its_header() -> None:
     rows = "".join(f"| city{n} | {n * 10} EUR | the hotel limit of city{n} |\n" for n in range(120))
     text = f"# Travel\n\nThe limits follow.\n\n| city | limit | remark |\n| --- | --- | --- |\n{rows}\nEnd.\n"
-    file = SourceFile(Path("t.md"), "t.md", "text/markdown")
 
-    cut = cut_source(
-        file,
-        text,
-        tenant="",
-        language="en",
-        fields={},
-        revision=1,
-        is_active=True,
-        embedder=FakeEmbedder(),
-    )
+    source = cut(text, "t.md")
 
-    home = [one for one in cut.sections if "city119" in one.text]
+    home = [one for one in source.sections if "city119" in one.text]
     assert home[0].blocks[0].lead.slice(text).startswith("| city | limit")
     assert home[0].span.contains(home[0].blocks[0].lead)
-    assert "".join(one.text for one in cut.sections) == text
+    assert "".join(one.text for one in source.sections) == text

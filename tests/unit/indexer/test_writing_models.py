@@ -21,7 +21,8 @@ from indexer.strategies.registry import chunker_of, kept_chunker
 from tests.chat_server import ChatServer, Said, saying
 from tests.fake_index import FakeIndex
 from tests.fakes import FakeEmbedder
-from tests.unit.indexer.writing import TEXT, cut, endpoint, texts
+from tests.unit.indexer.cutting import texts_of
+from tests.unit.indexer.writing import TEXT, cut, endpoint
 
 
 def test_a_sentence_of_context_is_embedded_and_never_served(
@@ -33,7 +34,7 @@ def test_a_sentence_of_context_is_embedded_and_never_served(
     plain = cut(text, None, "structure")
     found = cut(text, endpoint(server, tmp_path), "structure", context="m")
 
-    assert texts(found) == texts(plain)
+    assert texts_of(found) == texts_of(plain)
     assert [one.text for one in found.sections] == [one.text for one in plain.sections]
     assert [one.embedding_input for one in found.drafts] == [
         f"About trains in the north.\n{one.embedding_input}" for one in plain.drafts

@@ -9,12 +9,10 @@ from typing import Any
 
 from adapters.chat import ChatEndpoint
 from adapters.kept_answers import KeptAnswers
-from indexer.cut_source import CutSource, cut_source
+from indexer.cut_source import CutSource
 from indexer.ports import ChatModel
-from indexer.sources import SourceFile
-from indexer.strategies.registry import chunker_of
 from tests.chat_server import ChatServer
-from tests.fakes import FakeEmbedder
+from tests.unit.indexer import cutting
 
 PLACES = ("Oslo", "Bergen", "Trondheim", "Bodo")
 PARTS = [f"In {one} trains are slow. " + f"Nobody likes {one} at all. " * 4 for one in PLACES]
@@ -28,19 +26,4 @@ def endpoint(server: ChatServer, folder: Path, **more: Any) -> ChatEndpoint:
 
 
 def cut(text: str, chat: ChatModel | None, strategy: str = "llm", **settings: Any) -> CutSource:
-    return cut_source(
-        SourceFile(Path("a.md"), "a.md", "text/markdown"),
-        text,
-        tenant="",
-        language="en",
-        fields={},
-        revision=1,
-        is_active=True,
-        embedder=FakeEmbedder(),
-        chunker=chunker_of(strategy, settings),
-        chat=chat,
-    )
-
-
-def texts(found: CutSource) -> list[str]:
-    return [draft.text for draft in found.drafts]
+    return cutting.cut(text, strategy=strategy, chat=chat, **settings)
