@@ -95,7 +95,8 @@ def _attempt(filling: Filling, item: Evidence, worth: float) -> Disposition | No
         reason = _step(filling, item, span, home, rung, worth)
         if reason is None or reason is Disposition.DUPLICATE:
             return reason
-        first = first or reason
+        if first is None or reason is Disposition.UNDER_PRICE:  # then it fits, at least
+            first = reason
     return first
 
 
@@ -124,8 +125,8 @@ def _step(
     cost = filling.parts.cost(parent, span, home)
     reason = filling.refusal(parent, cost)
     # a part of a chunk is worth less than all of it, though its best sentence is worth more than
-    # its length: no scraps of weak candidates
-    is_part = span.length < item.candidate.chunk.span.length
+    # its length: no scraps of weak candidates, but rather one of the best than none at all
+    is_part = bool(filling.chosen) and span.length < item.candidate.chunk.span.length
     part = math.sqrt(span.length / item.candidate.chunk.span.length)
     if reason is None and is_part and not filling.is_worth(worth * part, cost):
         reason = Disposition.UNDER_PRICE
@@ -177,4 +178,5 @@ def _grow(filling: Filling, one: Growth) -> None:
         return
     cost = filling.parts.cost(parent, span, home)
     if filling.refusal(parent, cost) is None:
-        filling.take(parent, span, cost).notes[Note.GROWN] = None
+        grown = {Note.GROWN: None, **({Note.CUT: None} if parent.is_cut(span) else {})}
+        filling.take(parent, span, cost).notes.update(grown)

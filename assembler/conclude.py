@@ -25,7 +25,7 @@ from assembler.report import (
 from assembler.request import AssembleRequest, PackRequest
 from assembler.scope import IndexVersion
 
-PACKING_VERSION = "3"
+PACKING_VERSION = "4"
 """Changes when equal input may give another context; part of every fingerprint."""
 
 

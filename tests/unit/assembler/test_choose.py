@@ -39,10 +39,12 @@ def test_a_sentence_is_cut_where_it_alone_exceeds_the_limit() -> None:
 def test_a_section_that_ends_inside_a_sentence_says_so(edge: int) -> None:
     parent = parent_of("word " * 24, 40, 80, borders=(Border(edge, BorderKind.FORCED),))
 
-    first, last = evidence_of(parent, 0, 0), evidence_of(parent, 2, 1)
+    at_edge, far = (0, 2) if edge == 0 else (2, 0)
 
-    assert Note.CUT in packed(first if edge == 0 else last, limit=200).passages[0].notes
-    assert not packed(last if edge == 0 else first, limit=200).passages[0].notes
+    assert packed(evidence_of(parent, at_edge, 0), limit=16).passages[0].notes == (Note.CUT,)
+    assert packed(evidence_of(parent, far, 0), limit=16).passages[0].notes == ()
+    grown = packed(evidence_of(parent, far, 0), limit=200).passages[0].notes
+    assert set(grown) == {Note.GROWN, Note.CUT}
 
 
 def test_two_texts_for_one_range_are_never_both_shown() -> None:
@@ -104,5 +106,21 @@ def test_a_part_that_costs_more_than_it_is_worth_is_not_shown() -> None:
 
     choose(filling, [first, second])
 
-    assert filling.reasons["docs", "a-0"] is Disposition.OVER_BUDGET
+    assert filling.reasons["docs", "a-0"] is Disposition.UNDER_PRICE
     assert [home.parent.version.source_id for home in filling.chosen.values()] == ["b"]
+
+
+@pytest.mark.parametrize("fill", list(Fill))
+def test_a_part_of_the_best_is_shown_rather_than_nothing(fill: Fill) -> None:
+    text = "Short. " + "A long second sentence of many words goes on and on. " * 9
+    parent = parent_of(text, borders=(Border(7, BorderKind.SENTENCE),))
+    best = evidence_of(parent, 0, 0, 1.0)
+    best = best._replace(parent=parent, ladder=(best.chunk_span, Span(0, 7)))
+    parts = PartCounts(CharCounter().count, LAYOUT)
+    whole, part = (parts.cost(parent, span, None) for span in best.ladder)
+    filling = Filling(parts, replace(rules(), fill=fill, price=PRICED_TOKENS / whole), part)
+
+    choose(filling, [best])
+
+    assert [home.joined for home in filling.chosen.values()] == [(Span(0, 7),)]
+    assert not filling.reasons
