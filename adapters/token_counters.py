@@ -143,7 +143,8 @@ class HuggingFaceCounter:
         if self._template is None or self._whole is None:
             raise InvalidRequest(
                 MESSAGES,
-                f"{self._name} has no chat template; count the frame and send frame_tokens",
+                f"{self._name} has no chat template: render them as your model does, count that as "
+                "a text, and send what surrounds a context as frame_tokens",
             )
         rows = [
             {key: text for key, text in asdict(one).items() if text is not None} for one in messages

@@ -28,7 +28,7 @@ Our error tree:
   x Overloaded
   x DeadlineExceeded
 
-`server/status.py` has the one table from these to gRPC codes; anything else is a bug.
+`server/status.py` has the table from these to gRPC codes; anything else is a bug.
 """
 
 from __future__ import annotations
@@ -56,8 +56,7 @@ class InvalidRequest(ContextAssemblerError):
 
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field}: {problem}")
-        self.field = field
-        self.problem = problem
+        self.field, self.problem = field, problem
 
     @property
     def facts(self) -> dict[str, str]:
@@ -153,10 +152,11 @@ class NotFound(ContextAssemblerError):
     """
 
     kind: ClassVar[str]
+    problem: ClassVar[str] = "is not known"
 
     def __init__(self, name: str, known: tuple[str, ...] = ()) -> None:
         there = f"; there are: {', '.join(known)}" if known else ""
-        super().__init__(f"{self.kind} {name!r} is not known{there}")
+        super().__init__(f"{self.kind} {name!r} {self.problem}{there}")
         self.name, self.known = name, known
 
     @property
@@ -209,10 +209,10 @@ class VersionUnknown(NotFound):
 
 class VersionGone(NotFound):
     """
-    The version or revision existed and was collected, purged or replaced.
+    The version or revision was collected, purged, replaced or rolled back, or never was.
     """
 
-    kind = "version"
+    kind, problem = "version", "cannot be read, any more or at all"
 
 
 class IndexUnusable(ContextAssemblerError):

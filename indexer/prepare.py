@@ -124,6 +124,10 @@ def prepare(
         write, ends, kept = _rewritten(plan, reads), (), ()
     readers = {name: value for name, value in plan.readers.items() if not is_new}
     required = _readers_required(request, ledger, reads)
+    if required:
+        shown = {row.source_id: readers.get(row.source_id, row.readers) for row in kept}
+        fresh = {one.file.source_id: one.file.readers for one in write}
+        summary.warnings += _unseen(shown, fresh, is_new_rule=not ledger.readers_required)
     summary.documents = len(reads)
     summary.unchanged = sum(1 for row in kept if (row.source_id, row.version) in reads)
     summary.ended = sum(1 for end in plan.ends if end.is_removed)
@@ -226,3 +230,27 @@ def _readers_required(
         return request.readers_required
     named = any(read.wanted.file.readers is not None for read in reads.values())
     return ledger.readers_required or named
+
+
+def _unseen(
+    kept: Mapping[str, tuple[str, ...] | None],
+    written: Mapping[str, tuple[str, ...] | None],
+    *,
+    is_new_rule: bool,
+) -> list[str]:
+    """
+    Warn of sources that nobody sees, since they have no readers and readers are required; of those
+    that stay as they are, when that begins.
+
+    Args:
+        kept: Readers by source.
+        written: The same of those that are written now.
+        is_new_rule: Whether readers were not required before.
+    """
+    looked_at = {**(kept if is_new_rule else {}), **written}
+    unseen = sorted(name for name, readers in looked_at.items() if readers is None)
+    if not unseen:
+        return []
+    more = f" and {len(unseen) - 1} more" if len(unseen) > 1 else ""
+    problem = "no readers are named, and readers are required: nobody sees what has none"
+    return [f"{unseen[0]}{more}: {problem}; name them, or run with --readers optional"]

@@ -192,7 +192,11 @@ def _counted(
 ) -> service_pb.CountTokensResponse:
     messages = None
     if request.HasField("messages"):
-        messages = counter.count_messages(to_messages(request.messages, "messages"))
+        asked = to_messages(request.messages, "messages")
+        try:
+            messages = counter.count_messages(asked)
+        except InvalidRequest as error:  # names the field of a budget
+            raise InvalidRequest("messages", error.problem) from error
     return service_pb.CountTokensResponse(
         tokenizer=counter.name,
         tokenizer_sha256=counter.sha256,

@@ -107,6 +107,10 @@ def test_counting_takes_special_spellings_as_text(client: ContextAssemblerClient
         assert list(reply.text_tokens[1:]) == [0, 1]
     with pytest.raises(ContextAssemblerCallError, match="texts"):
         client.count_tokens(service_pb.CountTokensRequest(tokenizer="o200k_base"))
+    frame = pb.ChatMessages(messages=[pb.ChatMessage(role="user", content="Why?")])
+    with pytest.raises(ContextAssemblerCallError, match=r"^messages: .* as a text") as no:
+        client.count_tokens(service_pb.CountTokensRequest(tokenizer="hf:deepseek", messages=frame))
+    assert no.value.code is grpc.StatusCode.INVALID_ARGUMENT
 
 
 def test_what_is_there_is_listed(client: ContextAssemblerClient, handbook: Summary) -> None:

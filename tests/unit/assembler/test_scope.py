@@ -61,7 +61,7 @@ async def test_index_versions_are_asked_for_exactly_or_at_least(small: SmallInde
     assert (await small.ask(scope=Scope(at_least=now))).index_versions == (now,)
     with pytest.raises(IndexBehind):
         await small.ask(scope=Scope(at_least=next_one))
-    with pytest.raises(VersionGone):
+    with pytest.raises(VersionGone, match="any more or at all; there are"):
         await small.ask(scope=Scope(exactly=next_one))
     with pytest.raises(VersionGone):
         await small.ask(scope=Scope(exactly=IndexVersion("other", 1)))

@@ -146,10 +146,17 @@ def test_changed_readers_alone_are_set_in_place(docs: Indexed) -> None:
 def test_readers_are_required_once_a_source_has_some(docs: Indexed) -> None:
     docs.run()
     assert not docs.store.listings("")[0].ledger.readers_required
-    docs.run({"path": "a.md", "readers": []})
+    summary = docs.run({"path": "a.md", "readers": []})
     assert docs.store.listings("")[0].ledger.readers_required
-    docs.run()
+    assert summary.warnings == [
+        "b.md: no readers are named, and readers are required: nobody sees what has none; name "
+        "them, or run with --readers optional"
+    ]
+    assert docs.run().warnings == []  # it was said when it began
     assert docs.store.listings("")[0].ledger.readers_required
+    docs.write(c="# C\n\nNew.\n")
+    (warning,) = docs.run().warnings
+    assert warning.startswith("c.md: no readers")
 
 
 def test_one_bad_file_stops_nothing_and_its_source_stays_as_it_was(docs: Indexed) -> None:
