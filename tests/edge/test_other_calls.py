@@ -108,7 +108,7 @@ def test_counting_takes_special_spellings_as_text(client: ContextAssemblerClient
     with pytest.raises(ContextAssemblerCallError, match="texts"):
         client.count_tokens(service_pb.CountTokensRequest(tokenizer="o200k_base"))
     frame = pb.ChatMessages(messages=[pb.ChatMessage(role="user", content="Why?")])
-    with pytest.raises(ContextAssemblerCallError, match=r"^messages: .* as a text") as no:
+    with pytest.raises(ContextAssemblerCallError, match="messages: hf:deepseek has no chat") as no:
         client.count_tokens(service_pb.CountTokensRequest(tokenizer="hf:deepseek", messages=frame))
     assert no.value.code is grpc.StatusCode.INVALID_ARGUMENT
 

@@ -148,10 +148,11 @@ def test_readers_are_required_once_a_source_has_some(docs: Indexed) -> None:
     assert not docs.store.listings("")[0].ledger.readers_required
     summary = docs.run({"path": "a.md", "readers": []})
     assert docs.store.listings("")[0].ledger.readers_required
-    assert summary.warnings == [
+    (warning,) = summary.warnings
+    assert warning == (
         "b.md: no readers are named, and readers are required: nobody sees what has none; name "
         "them, or run with --readers optional"
-    ]
+    )
     assert docs.run().warnings == []  # it was said when it began
     assert docs.store.listings("")[0].ledger.readers_required
     docs.write(c="# C\n\nNew.\n")
