@@ -13,6 +13,7 @@ from typing import Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from assembler.errors import ContextAssemblerError
@@ -38,7 +39,7 @@ def run(app: Callable[[], object], failures: tuple[type[Exception], ...] = FAILU
     try:
         app()
     except failures as error:
-        Console(stderr=True, highlight=False).print("[bold red]error[/]:", str(error))
+        Console(stderr=True, highlight=False).print("[bold red]error[/]:", escape(str(error)))
         sys.exit(2)
 
 

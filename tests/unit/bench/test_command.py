@@ -18,14 +18,14 @@ def test_an_error_of_a_bench_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken() -> None:
-        msg = "there are no documents"
+        msg = "there are no documents[/]"
         raise ValueError(msg)
 
     monkeypatch.setattr(sys, "argv", ["bench"])
     with pytest.raises(SystemExit, match="2"):
         run(command(broken))
 
-    assert capsys.readouterr().err == "error: there are no documents\n"
+    assert capsys.readouterr().err == "error: there are no documents[/]\n"
 
 
 def test_only_the_failures_that_are_named_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
