@@ -27,7 +27,7 @@ Answer = TypeVar("Answer")
 Send: TypeAlias = Callable[[AsyncQdrantClient, float], Awaitable[Answer]]
 """Sends one call with this client, which may take so many seconds."""
 
-OPERATIONS = ("query_batch", "scroll", "list_collections", "probe")
+OPERATIONS = ("query_batch", "scroll", "list_collections", "collection_info", "probe")
 """What calls are counted as."""
 
 PATIENCE_SECONDS = 0.25

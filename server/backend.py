@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from adapters.attached_index import AttachedIndex
+from adapters.attached_looks import AttachedLooks
 from adapters.attachment import AttachedInvalid, Attachment, PayloadMapping, read_attached
 from adapters.calls import CallObserver
 from adapters.edge_errors import require_there
@@ -38,12 +39,14 @@ class Backend:
 
     Attributes:
         heads: Lists without what ledgers say of sources, where that would be read for it.
+        attached: Looks at attached collections, where there are some.
     """
 
     index: EdgeIndex | QdrantIndex | JoinedIndex
     listings: Listings
     heads: Listings
     close: Callable[[], Awaitable[None]]
+    attached: AttachedLooks | None = None
 
 
 def make_backend(settings: Settings, observer: CallObserver | None = None) -> Backend:
@@ -83,8 +86,9 @@ def make_backend(settings: Settings, observer: CallObserver | None = None) -> Ba
     attached = attached_of(settings)
     if not attached:
         return Backend(own, own.listings, heads, own.close)
-    index = JoinedIndex(own, AttachedIndex(attached, own.link, search), attached)
-    return Backend(index, index.listings, heads, own.close)
+    looks = AttachedLooks(attached, own.link)
+    index = JoinedIndex(own, AttachedIndex(attached, own.link, looks, search), attached)
+    return Backend(index, index.listings, heads, own.close, looks)
 
 
 def records_of(backend: Backend) -> tuple[int, int]:

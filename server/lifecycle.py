@@ -67,6 +67,7 @@ async def serve(
         service.access.watch(),
         service.denials.watch(),
         service.index_watch.watch(),
+        service.attached_watch.watch(),
         watch_loop(service.metrics.loop_gaps),
     )
     watching = [asyncio.create_task(one) for one in watches]
