@@ -214,10 +214,11 @@ def _named(info: wire.CollectionInfo, wanted: str | None) -> tuple[str, wire.Vec
 
 
 def _values(point: wire.RetrievedPoint, name: str) -> Vector:
-    sent = point.vectors.vectors.vectors[name] if name else point.vectors.vector
+    # Vectors without a name come by the name "" where the point has others, too.
+    sent = point.vectors.vectors.vectors.get(name, point.vectors.vector)
     values = tuple(sent.dense.data or sent.data)
     if not values:
-        raise PayloadDamaged(f"vector {name}".rstrip())
+        raise PayloadDamaged(f"vector {name!r}")
     return values
 
 

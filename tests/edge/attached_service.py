@@ -68,7 +68,7 @@ def fill(writer: Writer) -> None:
     cut = [(name, piece) for name, text in TEXTS.items() for piece in pieces_of(text)]
     texts = [piece.text for _, piece in cut]
     writer.create("lc", indexes={"metadata.tenant": "keyword", "metadata.source": "keyword"})
-    writer.create("li", vector="text-dense", indexes={"ref_doc_id": "keyword"})
+    writer.create("li", vector="text-dense", indexes={"doc_id": "keyword"})
     writer.create("bare")
     writer.create("numbered")
     ids = [id_of("lc", name, piece.start) for name, piece in cut]
