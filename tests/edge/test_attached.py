@@ -28,14 +28,17 @@ from tests.random_loop import Checker, random_requests
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 WRITES = {"Upsert", "SetPayload", "Delete", "Create", "CreateFieldIndex"}
-READS = {"QueryBatch", "Scroll", "Get"}
+READS = {"QueryBatch", "Scroll", "Get", "List"}
 
 
 def is_a_look(request: Message) -> bool:
     """
-    Return whether a request is the service's own look at some points: reads ask for no vectors.
+    Return whether a request is one of the service's own, of no caller: those ask for descriptions,
+    or for vectors of points.
     """
-    return isinstance(request, wire.ScrollPoints) and request.HasField("with_vectors")
+    if isinstance(request, wire.ScrollPoints):
+        return request.HasField("with_vectors")
+    return isinstance(request, wire.GetCollectionInfoRequest | wire.ListCollectionsRequest)
 
 
 class KnownTexts(Checker):
@@ -123,7 +126,7 @@ async def test_a_tenant_sees_its_own_points_and_every_read_says_so(attached: Att
     assert all(one.startswith("other/") for one in sources)
     assert nobody.context == untenanted.context == ""
     for request in attached.server.requests:
-        if isinstance(request, wire.GetCollectionInfoRequest) or is_a_look(request):
+        if is_a_look(request):
             continue
         assert isinstance(request, wire.QueryBatchPoints | wire.ScrollPoints)
         filters = (
