@@ -14,10 +14,8 @@ from qdrant_client import QdrantClient
 from qdrant_client import grpc as wire
 from qdrant_client.http import models as rest
 
-from adapters.attached_check import look_at, similarity_of
 from adapters.attached_index import AttachedIndex
 from adapters.attached_looks import LOOK_SECONDS, AttachedLooks
-from adapters.attached_points import read_point
 from adapters.attachment import Attachment, mapping_of
 from adapters.qdrant_connection import QdrantServer
 from adapters.qdrant_index import DEFAULT_SEARCH
@@ -28,7 +26,6 @@ from assembler.scope import ReadScope, Scope
 from tests.attached import id_of
 from tests.contract.hand_clock import HandClock
 from tests.fakes import FakeEmbedder, hash_vector
-from tests.library_payloads import LANGCHAIN, LLAMAINDEX, collections, vectors
 from tests.qdrant_server.server import TestServer
 
 SIZE = FakeEmbedder().identity.dimension
@@ -276,26 +273,6 @@ async def test_points_without_the_vector_do_not_fit(attached: Attached) -> None:
     assert lacking is not None
     assert "none of 1 of its points fits the mapping; lacking: vector 'text' (1)" in lacking
     assert await attached.looks.compare("named", [FakeEmbedder()]) is None
-
-
-@pytest.mark.parametrize("way", collections(SIZE))
-async def test_collections_are_read_as_libraries_make_them(attached: Attached, way: str) -> None:
-    library = way.split(maxsplit=1)[0]
-    payloads = {"langchain": LANGCHAIN, "llamaindex": LLAMAINDEX}[library]
-    attached.client.delete_collection("theirs")
-    attached.client.create_collection("theirs", **collections(SIZE)[way])
-    mapping = mapping_of(library)
-    texts = [read_point(mapping, "", payload).text for payload in payloads]
-    for number, (text, payload) in enumerate(zip(texts, payloads, strict=True)):
-        attached.write(payload, vectors(way, list(hash_vector(text, SIZE))), point=number)
-
-    looked = look_at(attached.client, "theirs", mapping, None, 5.0)
-    similarity = await similarity_of(FakeEmbedder(), looked.sample)
-
-    assert looked.vector == ("text-dense" if way == "llamaindex hybrid" else "")
-    assert looked.sample.problems == {}
-    assert {point.text for point, _ in looked.sample.fitting} == set(texts)
-    assert similarity == pytest.approx(1.0, abs=1e-5)
 
 
 async def test_an_empty_collection_is_no_other_one(attached: Attached) -> None:
