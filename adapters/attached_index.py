@@ -17,6 +17,7 @@ from adapters.attached_groups import (
     group_of,
     sections_of,
 )
+from adapters.attached_looks import AttachedLooks
 from adapters.attached_points import REVISION, AttachedPoint
 from adapters.attached_reads import AttachedReads
 from adapters.attachment import Attachment, PayloadMapping
@@ -60,6 +61,7 @@ class AttachedIndex(PointReads):
         self,
         attached: Mapping[str, Attachment],
         link: QdrantLink,
+        looks: AttachedLooks,
         settings: SearchSettings,
         *,
         is_exact: bool = False,
@@ -67,13 +69,19 @@ class AttachedIndex(PointReads):
         super().__init__(is_exact=is_exact)
         self._attached = attached
         self._link = link
+        self._looks = looks
         self._settings = settings
 
     async def resolve(self, index: str, tenant: str, *, refresh: bool = False) -> IndexState:
         """
         Return the one state that an attached collection has.
+
+        Raises:
+            IndexUnusable: It is missing, or not what was attached.
+            IndexUnavailable: The server cannot be asked.
         """
         del tenant, refresh
+        await self._looks.require(index)
         attachment = self._attached[index]
         return IndexState(
             index=index,
@@ -198,6 +206,7 @@ class AttachedIndex(PointReads):
             scope,
             self._link,
             self._settings,
+            self._looks,
             lambda refused: self._deny(scope, refused),
         )
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from qdrant_client import grpc as wire
+
 from adapters.attachment import PayloadMapping
 from adapters.payload_values import Payload, PayloadDamaged
 from assembler.model import Provenance
@@ -75,6 +77,13 @@ def read_point(mapping: PayloadMapping, key: str, payload: Payload) -> AttachedP
         ordinal=_number(payload, mapping.ordinal),
         section=_label(payload, mapping.section) or None,
     )
+
+
+def key_of(point_id: wire.PointId) -> str:
+    """
+    Return the key of a chunk: the id of its point.
+    """
+    return point_id.uuid or str(point_id.num)
 
 
 def value_at(payload: Payload, path: str) -> Any:

@@ -14,12 +14,14 @@ from qdrant_client import AsyncQdrantClient
 from qdrant_client import grpc as wire
 from qdrant_client.conversions.conversion import grpc_to_payload
 
-from adapters.attached_points import AttachedPoint, read_point
+from adapters.attached_looks import AttachedLooks
+from adapters.attached_points import AttachedPoint, key_of, read_point
+from adapters.attached_shape import missing
 from adapters.attachment import Attachment, PayloadMapping
 from adapters.payload_values import Payload, PayloadDamaged
 from adapters.qdrant_connection import translated
 from adapters.qdrant_filter import qdrant_filter
-from adapters.qdrant_link import QdrantLink
+from adapters.qdrant_link import Answer, QdrantLink, Send
 from adapters.qdrant_points import PAGE, scroll_points
 from adapters.qdrant_search import SearchSettings, query_batch
 from adapters.scope_gate import ScopeGate
@@ -40,6 +42,7 @@ class AttachedReads:
         scope: ReadScope,
         link: QdrantLink,
         settings: SearchSettings,
+        looks: AttachedLooks,
         deny: Callable[[Mapping[str, int]], None],
     ) -> None:
         """
@@ -50,18 +53,16 @@ class AttachedReads:
             scope: What may be seen of it.
             link: The connection.
             settings: How searches are run.
+            looks: Asked why a read was refused.
             deny: Told of points that came back and are not used, by reason.
         """
         self._attachment = attachment
         self._scope = scope
         self._link = link
         self._settings = settings
+        self._looks = looks
         self._deny = deny
         self._demanded = _demanded(attachment.mapping, scope)
-        self._missing = IndexUnusable(
-            scope.index,
-            f"its collection {attachment.collection!r} is missing; attach one that is there",
-        )
 
     @property
     def mapping(self) -> PayloadMapping:
@@ -90,8 +91,7 @@ class AttachedReads:
             call = client.grpc_points.QueryBatch(request, timeout=timeout)
             return call
 
-        with translated(self._scope.index, missing=self._missing):
-            answer = await self._link.call("query_batch", send)
+        answer = await self._asked("query_batch", send)
         if len(answer.result) != len(queries):
             problem = f"Qdrant answered {len(answer.result)} of {len(queries)} searches"
             raise IndexUnavailable(problem)
@@ -152,8 +152,18 @@ class AttachedReads:
             call = client.grpc_points.Scroll(request, timeout=timeout)
             return call
 
-        with translated(self._scope.index, missing=self._missing):
-            return await self._link.call("scroll", send)
+        return await self._asked("scroll", send)
+
+    async def _asked(self, operation: str, send: Send[Answer]) -> Answer:
+        """
+        Return the answer to a read; one that is refused may be of a collection that is another now.
+        """
+        index = self._scope.index
+        try:
+            with translated(index, missing=missing(index, self._attachment)):
+                return await self._link.call(operation, send)
+        except IndexUnusable as refused:
+            raise await self._looks.explain(index, refused) from refused
 
     def _fitting(self, found: Mapping[str, Payload]) -> list[AttachedPoint]:
         """
@@ -187,13 +197,6 @@ def _demanded(mapping: PayloadMapping, scope: ReadScope) -> Filter | None:
     if scope.asked.source_ids:
         parts.append(Condition(mapping.source, AnyString(scope.asked.source_ids)))
     return Filter(all_of=tuple(parts))
-
-
-def key_of(point_id: wire.PointId) -> str:
-    """
-    Return the key of a chunk: the id of its point.
-    """
-    return point_id.uuid or str(point_id.num)
 
 
 def _id_of(key: str) -> wire.PointId | None:

@@ -104,7 +104,7 @@ PRESETS: Mapping[str, PayloadMapping] = MappingProxyType(
         ),
         "llamaindex": PayloadMapping(
             text="_node_content.text",
-            source="ref_doc_id",
+            source="doc_id",
             content="_node_content.relationships.1.hash",
             start="_node_content.start_char_idx",
             end="_node_content.end_char_idx",

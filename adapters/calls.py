@@ -7,7 +7,7 @@ from __future__ import annotations
 import enum
 from typing import Protocol
 
-QDRANT_OPERATIONS = ("query_batch", "scroll", "list_collections", "probe")
+QDRANT_OPERATIONS = ("query_batch", "scroll", "list_collections", "collection_info", "probe")
 """What calls to a Qdrant server are counted as."""
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from pydantic import TypeAdapter
 from qdrant_client import grpc as wire
@@ -75,9 +76,13 @@ def index_of_ledger(collection: str) -> str | None:
     return parts[1] if is_ledger else None
 
 
+LedgerKey: TypeAlias = tuple[str, ...]
+"""What tells a record from all others of the ledger: its kind, then what names it."""
+
+
 def record_id(record: str, *parts: str) -> str:
     """
-    Return the id of a record's point.
+    Return the id of a record's point, by the parts of its key.
     """
     named = "".join(f"{len(part)}:{part}" for part in (record, *parts))
     return str(uuid.uuid5(_NAMESPACE, named))
@@ -119,15 +124,14 @@ def row_point(tenant: str, row: LedgerRow) -> wire.PointStruct:
     Return the record of a source version.
     """
     extra = {TENANT: tenant, SOURCE_ID: row.source_id}
-    return _point(row_id(tenant, row), "row", plain(ROW, row), extra)
+    return _point(record_id(*row_key(tenant, row)), "row", plain(ROW, row), extra)
 
 
-def row_id(tenant: str, row: LedgerRow) -> str:
+def row_key(tenant: str, row: LedgerRow) -> LedgerKey:
     """
-    Return the id of a source version's record.
+    Return the key of a source version's record.
     """
-    parts = (row.source_id, row.version, row.content_sha256, str(row.from_rev))
-    return record_id("row", tenant, *parts)
+    return ("row", tenant, row.source_id, row.version, row.content_sha256, str(row.from_rev))
 
 
 def revision_point(tenant: str, summary: RevisionSummary) -> wire.PointStruct:
@@ -151,14 +155,14 @@ def build_point(tenant: str, build: Build) -> wire.PointStruct:
     """
     Return the record of a build that waits.
     """
-    return _point(build_id(tenant), "build", plain(BUILD, build), {TENANT: tenant})
+    return _point(record_id(*build_key(tenant)), "build", plain(BUILD, build), {TENANT: tenant})
 
 
-def build_id(tenant: str) -> str:
+def build_key(tenant: str) -> LedgerKey:
     """
-    Return the id of a tenant's build.
+    Return the key of a tenant's build.
     """
-    return record_id("build", tenant)
+    return ("build", tenant)
 
 
 def _point(

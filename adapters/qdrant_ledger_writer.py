@@ -19,8 +19,9 @@ from adapters.qdrant_ledger import (
     TENANT,
     WRITER,
     WRITER_UNTIL,
+    LedgerKey,
     LedgerView,
-    build_id,
+    build_key,
     build_point,
     has_id,
     head_id,
@@ -35,7 +36,7 @@ from adapters.qdrant_ledger import (
     read_view,
     record_id,
     revision_point,
-    row_id,
+    row_key,
     row_point,
     tombstone_point,
 )
@@ -61,7 +62,7 @@ class QdrantLedgerWriter:
         self._index = index
         self._name = ledger_collection(index)
         self._timeout = timeout_seconds
-        self._known: dict[str, LedgerRecord] = {}
+        self._known: dict[LedgerKey, LedgerRecord] = {}
 
     def view(self, tenant: str) -> LedgerView | None:
         """
@@ -127,7 +128,7 @@ class QdrantLedgerWriter:
         Delete the rows and revisions beyond a revision, and a build that waits.
         """
         beyond = [key for key, one in self._known.items() if _revision_of(one) > revision]
-        self._delete([*beyond, build_id(tenant)])
+        self._delete([*beyond, build_key(tenant)])
 
     def build(self, tenant: str) -> Build | None:
         """
@@ -146,7 +147,7 @@ class QdrantLedgerWriter:
         """
         Delete the tenant's build.
         """
-        self._delete([build_id(tenant)])
+        self._delete([build_key(tenant)])
 
     def used_generations(self) -> set[str]:
         """
@@ -187,7 +188,7 @@ class QdrantLedgerWriter:
         """
         Delete the record of a generation.
         """
-        self._delete([record_id("manifest", generation)])
+        self._delete([("manifest", generation)])
 
     def add_head(self, tenant: str) -> None:
         """
@@ -217,17 +218,17 @@ class QdrantLedgerWriter:
         self._client.grpc_points.SetPayload(request, timeout=self._timeout)
         return next(iter(self._scroll(wire.Filter(must=[has_id(head_id(tenant))]))), {})
 
-    def _delete(self, ids: Sequence[str]) -> None:
-        for first in range(0, len(ids), PAGE):
-            points = [wire.PointId(uuid=point_id) for point_id in ids[first : first + PAGE]]
+    def _delete(self, keys: Sequence[LedgerKey]) -> None:
+        for first in range(0, len(keys), PAGE):
+            points = [wire.PointId(uuid=record_id(*key)) for key in keys[first : first + PAGE]]
             request = wire.DeletePoints(
                 collection_name=self._name,
                 wait=True,
                 points=wire.PointsSelector(points=wire.PointsIdsList(ids=points)),
             )
             self._client.grpc_points.Delete(request, timeout=self._timeout)
-        for point_id in ids:
-            self._known.pop(point_id, None)
+        for key in keys:
+            self._known.pop(key, None)
 
     def _upsert(self, points: Sequence[wire.PointStruct]) -> None:
         request = wire.UpsertPoints(collection_name=self._name, wait=True, points=points)
@@ -246,7 +247,7 @@ class QdrantLedgerWriter:
             offset = answer.next_page_offset
 
 
-def _records_of(tenant: str, ledger: TenantLedger) -> dict[str, LedgerRecord]:
+def _records_of(tenant: str, ledger: TenantLedger) -> dict[LedgerKey, LedgerRecord]:
     rows = (*ledger.rows, *ledger.earlier)
     return _records(tenant, rows, ledger.revisions, ledger.tombstones)
 
@@ -256,15 +257,15 @@ def _records(
     rows: Sequence[LedgerRow],
     revisions: Sequence[RevisionSummary],
     tombstones: Sequence[Tombstone],
-) -> dict[str, LedgerRecord]:
+) -> dict[LedgerKey, LedgerRecord]:
     """
-    Return records by the id of their point.
+    Return records by their key: ids are made of those alone that are written or deleted.
     """
-    named: dict[str, LedgerRecord] = {row_id(tenant, row): row for row in rows}
+    named: dict[LedgerKey, LedgerRecord] = {row_key(tenant, row): row for row in rows}
     for revision in revisions:
-        named[record_id("revision", tenant, str(revision.revision))] = revision
+        named["revision", tenant, str(revision.revision)] = revision
     for tombstone in tombstones:
-        named[record_id("tombstone", tenant, tombstone.source_id)] = tombstone
+        named["tombstone", tenant, tombstone.source_id] = tombstone
     return named
 
 

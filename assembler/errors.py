@@ -222,7 +222,7 @@ class IndexUnusable(ContextAssemblerError):
 
     def __init__(self, index: str, problem: str) -> None:
         super().__init__(f"index {index!r}: {problem}")
-        self.index = index
+        self.index, self.problem = index, problem
 
     @property
     def facts(self) -> dict[str, str]:

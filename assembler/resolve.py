@@ -48,6 +48,7 @@ def read_scope(state: IndexState, scope: Scope, field: str) -> ReadScope:
 
     Raises:
         IndexBehind: The head has not reached `at_least`.
+        InvalidRequest: `at_least` names a version that the index never had.
         VersionGone: `exactly` cannot be read, any more or at all.
         FilterFieldUnknown: A filter does not agree with the schema.
     """
@@ -55,10 +56,29 @@ def read_scope(state: IndexState, scope: Scope, field: str) -> ReadScope:
         raise IndexBehind(
             f"index {state.index!r} is at {state.version}, asked for at least {scope.at_least}"
         )
+    _require_had(state, scope.at_least, f"{field}scope.at_least")
     for condition in scope.filter.conditions():
         _check_field(condition, state, f"{field}scope.filter")
     version = state.version if scope.exactly is None else _exactly(state, scope.exactly)
     return ReadScope(state.index, version, state.schema.readers_required, scope)
+
+
+def _require_had(state: IndexState, least: IndexVersion | None, field: str) -> None:
+    """
+    Refuse a version of another index, or of one that had this name: a number is of one generation.
+
+    What was before the present generation, and what was rolled back, may have been of any; so may
+    revision 0, which is that of a tenant before its first publish.
+    """
+    if least is None or least.generation == state.version.generation or not least.revision:
+        return
+    if least.revision >= state.oldest_revision and least.revision not in state.gone:
+        raise InvalidRequest(
+            field,
+            f"is {str(least)!r}, which index {state.index!r} never had for this tenant: its "
+            f"revision {least.revision} is of generation {state.version.generation}; take it "
+            "from a reply for this index and tenant, or leave it out",
+        )
 
 
 def _exactly(state: IndexState, wanted: IndexVersion) -> IndexVersion:

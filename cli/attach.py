@@ -5,20 +5,18 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from pathlib import Path
-from statistics import median
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from adapters.attached_check import Looked, capabilities, look_at
+from adapters.attached_check import Looked, capabilities, look_at, similarity_of
 from adapters.attachment import Attachment, PayloadMapping, add_attached, mapping_of
 from adapters.index_names import require_index_name
 from adapters.qdrant_ledger import ledger_collection
 from assembler.errors import IndexUnusable, InvalidRequest
-from assembler.ports import Embedder, Vector
+from assembler.ports import Embedder
 from cli.options import AsJson, show_json
 from server.bootstrap import make_embedder
 from server.qdrant_backend import check_scope, qdrant_server
@@ -27,11 +25,6 @@ from server.settings import Settings
 LEAST_SIMILARITY = 0.6
 """Vectors of one model for a text, and for it with its metadata, are nearer than that; those of two
 models are not near at all."""
-
-EMBEDDED_CHARS = 400
-"""So much of a chunk is embedded for the comparison."""
-
-MOST_EMBEDDED = 16
 
 PathOf = Annotated[str | None, typer.Option(help="Its path in payloads, as in `metadata.page`.")]
 
@@ -102,22 +95,10 @@ def attach(
     )
     if model is None:
         embedder = make_embedder(settings)
-        similarity = similarity_of(embedder, looked)
+        similarity = asyncio.run(similarity_of(embedder, looked.sample))
         attachment = own_model(attachment, embedder, looked, similarity)
     add_attached(path, name, attachment)
     _show(name, path, attachment, looked, similarity, as_json=as_json)
-
-
-def similarity_of(embedder: Embedder, looked: Looked) -> float:
-    """
-    Return how near the stored vectors are to those that a model makes of the same texts: the
-    median cosine, -1 where their dimensions differ.
-    """
-    if embedder.identity.dimension != looked.dimension:
-        return -1.0
-    pairs = looked.fitting[:MOST_EMBEDDED]
-    made = asyncio.run(embedder.embed([point.text[:EMBEDDED_CHARS] for point, _ in pairs]))
-    return median(_cosine(one, stored) for one, (_, stored) in zip(made, pairs, strict=True))
 
 
 def own_model(
@@ -175,9 +156,9 @@ def _looked(
         client.close()
     if ledger_collection(name) in taken:
         raise InvalidRequest("name", f"{name!r} is an index of ours; choose another")
-    if not looked.fitting:
-        lacking = ", ".join(f"{key} ({count})" for key, count in looked.problems.items())
-        problem = f"none of {looked.sampled} points fits the mapping; lacking: {lacking or 'all'}"
+    sample = looked.sample
+    if not sample.fitting:
+        problem = f"none of {sample.points} points fits the mapping; lacking: {sample.lacking}"
         raise InvalidRequest("mapping", problem)
     return looked
 
@@ -191,7 +172,8 @@ def _show(
     *,
     as_json: bool,
 ) -> None:
-    placed = sum(point.span is not None for point, _ in looked.fitting)
+    sample = looked.sample
+    placed = sum(point.span is not None for point, _ in sample.fitting)
     able = capabilities(attachment.mapping)
     if as_json:
         show_json(
@@ -203,10 +185,10 @@ def _show(
                 "model": attachment.model,
                 "similarity": similarity,
                 "points": looked.points,
-                "sampled": looked.sampled,
-                "fitting": len(looked.fitting),
+                "sampled": sample.points,
+                "fitting": len(sample.fitting),
                 "with_offsets": placed,
-                "lacking": dict(looked.problems),
+                "lacking": dict(sample.problems),
                 "unindexed": looked.unindexed,
                 "capabilities": able,
             }
@@ -215,9 +197,9 @@ def _show(
     how = "queries have to bring vectors" if similarity is None else f"cosine {similarity:.2f}"
     lines = [
         f"{attachment.collection} is read as index {name}; written to {path}",
-        f"{looked.points} points; of {looked.sampled}, {len(looked.fitting)} fit the mapping",
+        f"{looked.points} points; of {sample.points}, {len(sample.fitting)} fit the mapping",
         f"{placed} of these have offsets",
-        *(f"{count} have no {key}, or not of its type" for key, count in looked.problems.items()),
+        *(f"{count} have no {key}, or not of its type" for key, count in sample.problems.items()),
         f"model: {attachment.model}, {how}",
         *able,
         *(
@@ -227,9 +209,3 @@ def _show(
     ]
     for line in lines:
         Console().print(line, highlight=False, markup=False)
-
-
-def _cosine(one: Vector, other: Vector) -> float:
-    product = sum(a * b for a, b in zip(one, other, strict=True))
-    lengths = math.hypot(*one) * math.hypot(*other)
-    return product / lengths if lengths else 0.0

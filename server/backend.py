@@ -18,6 +18,7 @@ from adapters.store import IndexListing, IndexStore
 from server.settings import Settings
 
 if TYPE_CHECKING:
+    from adapters.attached_looks import AttachedLooks
     from adapters.joined_index import JoinedIndex
     from adapters.qdrant_index import QdrantIndex
 
@@ -31,12 +32,14 @@ class Backend:
 
     Attributes:
         heads: Lists without what ledgers say of sources, where that would be read for it.
+        attached: Looks at attached collections, where there are some.
     """
 
     index: EdgeIndex | QdrantIndex | JoinedIndex
     listings: Listings
     heads: Listings
     close: Callable[[], Awaitable[None]]
+    attached: AttachedLooks | None = None
 
 
 def make_backend(settings: Settings, observer: CallObserver | None = None) -> Backend:

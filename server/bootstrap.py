@@ -33,6 +33,7 @@ from assembler.errors import ContextAssemblerError, EmbedderUnavailable
 from assembler.ports import Embedder, Reranker
 from server.access import Access
 from server.admission import Admission
+from server.attached_watch import AttachedWatch
 from server.backend import Backend, make_backend, records_of
 from server.binding import bound
 from server.data_folder import make_data_folder
@@ -80,6 +81,7 @@ class Service:
     admission: Admission
     denials: Denials
     index_watch: IndexWatch
+    attached_watch: AttachedWatch
     backend: Backend
     traces: Traces
 
@@ -105,7 +107,8 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
             "`context-assembler tokenizers` fills it"
         )
     first = make_embedder(settings)
-    embedder, *more = map(RememberedQueries, (first, *more_embedders(settings, first)))
+    embedders = (first, *more_embedders(settings, first))
+    embedder, *more = map(RememberedQueries, embedders)
     metrics = Metrics(
         CollectorRegistry(),
         version=version("context-assembler"),
@@ -163,6 +166,7 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
     add_ContextAssemblerServiceServicer_to_server(ContextAssemblerService(parts), server)
     for one in (server, health_server):
         health_pb2_grpc.add_HealthServicer_to_server(state, one)
+    index_metrics = IndexMetrics(metrics.registry)
     names = (READINESS, health.SERVICE_NAME, reflection.SERVICE_NAME)
     reflection.enable_server_reflection(names, server)
     return Service(
@@ -182,9 +186,10 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
             backend.heads,
             settings.metrics_tenant,
             Retention(settings.retained_revisions, settings.retired_seconds),
-            IndexMetrics(metrics.registry),
+            index_metrics,
             logger,
         ),
+        attached_watch=AttachedWatch(backend.attached, embedders, index_metrics, logger),
         backend=backend,
         traces=traces,
     )

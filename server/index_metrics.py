@@ -36,6 +36,17 @@ class IndexMetrics:
             ("index",),
             registry=registry,
         )
+        self._unusable = Gauge(
+            f"{PREFIX}attached_unusable",
+            "Attached collections that cannot be read: missing, or not what was attached.",
+            registry=registry,
+        )
+
+    def show_unusable(self, collections: int) -> None:
+        """
+        Show how many attached collections cannot be read.
+        """
+        self._unusable.set(collections)
 
     def show(self, index: str, *, revision: int, published_at: float, uncollected: int) -> None:
         """

@@ -61,6 +61,7 @@ async def serve(
         service.access.watch(),
         service.denials.watch(),
         service.index_watch.watch(),
+        service.attached_watch.watch(),
         watch_loop(service.metrics.loop_gaps),
         watch_cycles(lambda: service.admission.running > 0),
     )

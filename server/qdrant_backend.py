@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from adapters.attached_index import AttachedIndex
+from adapters.attached_looks import AttachedLooks
 from adapters.attachment import AttachedInvalid, Attachment, PayloadMapping, read_attached
 from adapters.calls import CallObserver
 from adapters.collection_settings import CollectionSettings
@@ -50,8 +51,9 @@ def make_reads(settings: Settings, observer: CallObserver | None = None) -> Back
     attached = attached_of(settings)
     if not attached:
         return Backend(own, own.listings, heads, own.close)
-    index = JoinedIndex(own, AttachedIndex(attached, own.link, search), attached)
-    return Backend(index, index.listings, heads, own.close)
+    looks = AttachedLooks(attached, own.link)
+    index = JoinedIndex(own, AttachedIndex(attached, own.link, looks, search), attached)
+    return Backend(index, index.listings, heads, own.close, looks)
 
 
 def make_writes(settings: QdrantSettings) -> QdrantStore:

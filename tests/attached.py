@@ -1,8 +1,9 @@
 """
 Collections as other libraries write them, for tests of reading them.
 
-The payloads are those of LangChain's `QdrantVectorStore` and LlamaIndex's `QdrantVectorStore`, with
-the splitters' habits: chunks overlap, and white space around them is stripped.
+The payloads have the form of what LangChain's and LlamaIndex's `QdrantVectorStore` write (a test
+holds them against `tests/library_payloads.py`), with the splitters' habits: chunks overlap, and
+white space around them is stripped.
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ import pytest
 
 from adapters.records import Retention
 from assembler.errors import IndexUnknown, InvalidRequest
-from assembler.scope import IndexVersion
+from assembler.resolve import read_scope
+from assembler.scope import IndexVersion, Scope
 from tests.contract.animals import ALL, BIRDS, CATS, DOGS, NEW_CATS, names
 from tests.contract.conftest import Backend
 from tests.contract.corpus import manifest
@@ -153,3 +154,45 @@ async def test_a_rollback_from_a_head_that_is_not_there_does_nothing(backend: Ba
         pytest.raises(InvalidRequest, match="at revision 4, not at 3"),
     ):
         upkeep.roll_back(None, at=minutes(6), head=3)
+
+
+async def test_every_version_that_was_published_will_do_and_one_that_never_was_will_not(
+    backend: Backend,
+) -> None:
+    async def taken(least: IndexVersion) -> bool:
+        state = await backend.reading.resolve("docs", "", refresh=True)
+        try:
+            return bool(read_scope(state, Scope(at_least=least), "").version)
+        except InvalidRequest:
+            return False
+
+    async def check(*published: IndexVersion) -> None:
+        assert [one for one in published if not await taken(one)] == []
+        newest = published[-1]
+        assert not await taken(IndexVersion("never", newest.revision))
+
+    first = bring_to(backend.store, [CATS])
+    await check(first)
+    second = bring_to(backend.store, [CATS, DOGS], into=OTHER)
+    await check(first, second)
+    assert not await taken(replace(second, generation=first.generation))
+    with backend.store.upkeep("docs", "") as upkeep:
+        upkeep.roll_back(None, at=minutes(3))
+    third = bring_to(backend.store, [NEW_CATS])
+    await check(first, second, third)
+    assert not await taken(replace(first, generation=second.generation))
+    fourth = bring_to(backend.store, [NEW_CATS], into=OTHER)
+    await check(first, second, third, fourth)
+
+
+async def test_a_tenant_that_has_published_nothing_takes_what_it_was_told(
+    backend: Backend,
+) -> None:
+    bring_to(backend.store, [CATS])
+    told = (await backend.reading.resolve("docs", "nobody", refresh=True)).version
+    bring_to(backend.store, [CATS], into=OTHER)
+    state = await backend.reading.resolve("docs", "nobody", refresh=True)
+
+    assert told.revision == 0
+    assert state.version != told
+    assert read_scope(state, Scope(tenant="nobody", at_least=told), "").version == state.version

@@ -8,7 +8,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ class Attached:
     server: TestServer
     writer: Writer
     embedder: OnnxEmbedder
-    texts: dict[str, str] = field(default_factory=dict)
+    place: Settings
 
     async def ask(
         self, index: str, question: str = QUESTION, **changed: Any
@@ -68,7 +68,7 @@ def fill(writer: Writer) -> None:
     cut = [(name, piece) for name, text in TEXTS.items() for piece in pieces_of(text)]
     texts = [piece.text for _, piece in cut]
     writer.create("lc", indexes={"metadata.tenant": "keyword", "metadata.source": "keyword"})
-    writer.create("li", vector="text-dense", indexes={"ref_doc_id": "keyword"})
+    writer.create("li", vector="text-dense", indexes={"doc_id": "keyword"})
     writer.create("bare")
     writer.create("numbered")
     ids = [id_of("lc", name, piece.start) for name, piece in cut]
@@ -122,5 +122,5 @@ async def attached_service(settings: Settings, path: Path) -> AsyncIterator[Atta
             update={"qdrant_url": f"http://127.0.0.1:{server.port}", "attached_file": path}
         )
         async with running_service(place) as running:
-            yield Attached(running, server, writer, embedder)
+            yield Attached(running, server, writer, embedder, place)
         writer.close()

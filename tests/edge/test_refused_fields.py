@@ -260,3 +260,17 @@ def test_an_index_that_has_not_come_so_far_is_unavailable_with_a_hint(
 
     assert caught.value.reason == "ERROR_REASON_INDEX_BEHIND"
     assert caught.value.retry_seconds == 1.0
+
+
+def test_an_index_version_that_never_was_is_invalid(client: ContextAssemblerClient) -> None:
+    request = asking()
+    revision = client.indexes()[0].index_version.rpartition(".")[2]
+    request.targets[0].scope.at_least = f"never.{revision}"
+
+    with pytest.raises(ContextAssemblerCallError, match=r"scope\.at_least") as caught:
+        client.assemble_context(request)
+
+    assert (caught.value.code.name, caught.value.reason) == (
+        "INVALID_ARGUMENT",
+        "ERROR_REASON_FIELD_INVALID",
+    )

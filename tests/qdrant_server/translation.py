@@ -15,7 +15,12 @@ from qdrant_client.conversions.conversion import grpc_to_payload, payload_to_grp
 from tests.qdrant_server.fields import Refused
 
 _UNUSED = "unused"
-_DISTANCES = {wire.Cosine: edge.Distance.Cosine, wire.Dot: edge.Distance.Dot}
+_DISTANCES = {
+    wire.Cosine: edge.Distance.Cosine,
+    wire.Dot: edge.Distance.Dot,
+    wire.Euclid: edge.Distance.Euclid,
+    wire.Manhattan: edge.Distance.Manhattan,
+}
 
 
 def edge_filter(sent: wire.Filter) -> edge.Filter:
@@ -102,7 +107,12 @@ def edge_config(sent: wire.CreateCollection, indexing_kilobytes: int | None) -> 
     return edge.EdgeConfig(
         vectors={
             key: edge.EdgeVectorParams(
-                params.size, _DISTANCES[params.distance], on_disk=params.on_disk
+                params.size,
+                _DISTANCES[params.distance],
+                on_disk=params.on_disk,
+                multivector_config=edge.MultiVectorConfig(edge.MultiVectorComparator.MaxSim)
+                if params.HasField("multivector_config")
+                else None,
             )
             for key, params in dense.items()
         },

@@ -5,7 +5,9 @@ Attached collections as files say them, and payloads as mappings read them.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +22,8 @@ from adapters.attachment import (
 )
 from adapters.payload_values import PayloadDamaged
 from assembler.span import Span
+from tests import library_payloads
+from tests.attached import Piece, langchain_payload, llamaindex_payload
 
 LANGCHAIN = mapping_of("langchain")
 LLAMAINDEX = mapping_of("llamaindex")
@@ -104,27 +108,67 @@ def test_presets_are_known_by_name_and_changed_by_path() -> None:
         mapping_of("nope")
 
 
-def test_a_payload_of_llamaindex_is_read() -> None:
-    node = {
-        "text": "Refunds.",
-        "start_char_idx": 7,
-        "end_char_idx": 15,
-        "relationships": {"1": {"hash": "abc"}},
-    }
-    payload = {"_node_content": json.dumps(node), "ref_doc_id": "doc", "doc_id": "doc"}
+@pytest.mark.parametrize(
+    ("mapping", "payloads"),
+    [(LANGCHAIN, library_payloads.LANGCHAIN), (LLAMAINDEX, library_payloads.LLAMAINDEX)],
+    ids=["langchain", "llamaindex"],
+)
+def test_what_a_library_wrote_is_read_where_it_stands_in_the_text(
+    mapping: PayloadMapping, payloads: Sequence[dict[str, Any]]
+) -> None:
+    points = [read_point(mapping, "k", payload) for payload in payloads]
 
-    point = read_point(LLAMAINDEX, "k", payload)
+    assert {point.source_id for point in points} == {"refunds.md"}
+    assert len({point.content for point in points}) == 1
+    spans = [point.span for point in points]
+    assert [library_payloads.TEXT[span.start : span.end] for span in spans if span] == [
+        point.text for point in points
+    ]
 
-    assert (point.source_id, point.content, point.text) == ("doc", "abc", "Refunds.")
-    assert point.span == Span(7, 15)
-    wrong = {**payload, "_node_content": json.dumps({**node, "end_char_idx": 14})}
+
+def test_what_a_library_wrote_without_a_source_is_damaged_or_called_none() -> None:
+    with pytest.raises(PayloadDamaged, match=r"metadata\.source"):
+        read_point(LANGCHAIN, "k", library_payloads.LANGCHAIN_BARE)
+
+    whole = read_point(LLAMAINDEX, "k", library_payloads.LLAMAINDEX_WHOLE)
+    named = read_point(
+        mapping_of("llamaindex", source="file_name"), "k", library_payloads.LLAMAINDEX_WHOLE
+    )
+
+    assert (whole.source_id, whole.text, whole.span) == ("None", "Whole document.", None)
+    assert named.source_id == "b.md"
+
+
+def test_the_payloads_of_other_tests_have_the_form_of_what_libraries_wrote() -> None:
+    piece = Piece(0, "Goods can be returned within 30 days.")
+    written = library_payloads.LLAMAINDEX[0]
+    made = llamaindex_payload(piece, "refunds.md", "71273f26-4732-4826-8400-682ff25d74ce")
+
+    assert keys_of(langchain_payload(piece, "a.md")) == keys_of(library_payloads.LANGCHAIN[0])
+    assert keys_of(made) == keys_of(written)
+    mine, theirs = (json.loads(one["_node_content"]) for one in (made, written))
+    theirs["relationships"].pop("3")  # the next node
+    mine["relationships"]["1"]["hash"] = theirs["relationships"]["1"]["hash"]
+    assert mine == theirs
+
+
+def keys_of(payload: dict[str, Any]) -> dict[str, Any]:
+    return {key: set(value) if isinstance(value, dict) else None for key, value in payload.items()}
+
+
+def test_an_end_that_is_not_where_the_text_ends_is_not_believed() -> None:
+    payload = library_payloads.LLAMAINDEX[0]
+    node = json.loads(payload["_node_content"])
+    wrong = {**payload, "_node_content": json.dumps({**node, "end_char_idx": 36})}
+
+    assert read_point(LLAMAINDEX, "k", payload).span == Span(0, 37)
     assert read_point(LLAMAINDEX, "k", wrong).span is None
 
 
 @pytest.mark.parametrize("content", ["{", "[" * 100_000, "3", None, '{"text": "\\ud800"}'])
 def test_a_text_that_holds_no_json_is_damaged(content: object) -> None:
     with pytest.raises(PayloadDamaged):
-        read_point(LLAMAINDEX, "k", {"_node_content": content, "ref_doc_id": "doc"})
+        read_point(LLAMAINDEX, "k", {"_node_content": content, "doc_id": "doc"})
 
 
 def test_labels_are_texts_or_numbers() -> None:

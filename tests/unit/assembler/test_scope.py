@@ -8,7 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from assembler.errors import FilterFieldUnknown, IndexBehind, VersionGone, VersionUnknown
+from assembler.errors import (
+    FilterFieldUnknown,
+    IndexBehind,
+    InvalidRequest,
+    VersionGone,
+    VersionUnknown,
+)
 from assembler.filters import AnyInt, AnyString, Condition, Filter, IntRange, IsBool, IsMissing
 from assembler.report import Disposition
 from assembler.scope import IndexVersion, Pin, Scope, VersionPolicy
@@ -61,6 +67,11 @@ async def test_index_versions_are_asked_for_exactly_or_at_least(small: SmallInde
     assert (await small.ask(scope=Scope(at_least=now))).index_versions == (now,)
     with pytest.raises(IndexBehind):
         await small.ask(scope=Scope(at_least=next_one))
+    with pytest.raises(IndexBehind):
+        await small.ask(scope=Scope(at_least=IndexVersion("other", 2)))
+    with pytest.raises(InvalidRequest, match=r"'other\.1', which index 'docs' never had") as never:
+        await small.ask(scope=Scope(at_least=IndexVersion("other", 1)))
+    assert never.value.field == "targets[0].scope.at_least"
     with pytest.raises(VersionGone, match="any more or at all; there are"):
         await small.ask(scope=Scope(exactly=next_one))
     with pytest.raises(VersionGone):
