@@ -14,7 +14,11 @@ from indexer.ruler import Ruler
 from indexer.structure import Heading
 
 MOST_BLOCK_TOKENS = 8000
-"""Longer tables, lists and code blocks are parted from their lead, and longer sentences are cut."""
+"""Longer tables, lists and code blocks are parted from their lead."""
+
+MOST_SENTENCE_TOKENS = 1000
+"""Longer sentences are cut where a section is full: what has no end for so long is seldom one, and
+to be shown whole it would take the room of others."""
 
 SMALL_TOKENS = 24
 """A headed part smaller than this, followed by a part below it, is joined with that."""
@@ -49,7 +53,7 @@ def split_sections(
         Part(piece, part.heading_path)
         for part in _joined(_headed(text, headings), ruler)
         for piece in _whole_blocks(
-            cutter.cut(part.span, most_tokens, longest_sentence=MOST_BLOCK_TOKENS), blocks, ruler
+            cutter.cut(part.span, most_tokens, longest_sentence=MOST_SENTENCE_TOKENS), blocks, ruler
         )
     )
 
