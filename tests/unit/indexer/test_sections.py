@@ -147,7 +147,7 @@ def test_text_of_a_million_letters_in_one_line_is_cut() -> None:
     assert sum(len(draft.text) for draft in source.drafts) == len(SENTENCE) * 21_000
 
 
-LONG_SENTENCE = "It " + "says that the landlord, the tenant and their heirs agree, " * 80 + "so."
+LONG_SENTENCE = "It " + "says that the landlord, the tenant and their heirs agree, " * 60 + "so."
 
 
 def test_a_sentence_is_longer_than_a_section_rather_than_cut() -> None:
