@@ -147,11 +147,11 @@ def test_text_of_a_million_letters_in_one_line_is_cut() -> None:
     assert sum(len(draft.text) for draft in source.drafts) == len(SENTENCE) * 21_000
 
 
-LONG_SENTENCE = "It " + "says that the landlord, the tenant and their heirs agree, " * 60 + "so."
+LONG_SENTENCE = "It " + "says that the landlord, the tenant and their heirs agree, " * 60 + "again."
 
 
 def test_a_sentence_is_longer_than_a_section_rather_than_cut() -> None:
-    text = f"{SENTENCE * 30}\n\n{LONG_SENTENCE} {SENTENCE * 30}"
+    text = f"{SENTENCE * 30}\n\n{LONG_SENTENCE}\n\n{SENTENCE * 30}"
     source = cut(text, "text/plain")
 
     (holding,) = [one for one in source.sections if "heirs" in one.text]
