@@ -16,7 +16,7 @@ from indexer.structure import Heading
 MOST_BLOCK_TOKENS = 8000
 """Longer tables, lists and code blocks are parted from their lead."""
 
-MOST_SENTENCE_TOKENS = 1000
+MOST_SENTENCE_TOKENS = 768
 """Longer sentences are cut where a section is full: what has no end for so long is seldom one, and
 to be shown whole it would take the room of others."""
 
