@@ -95,8 +95,9 @@ def test_the_dashboard_is_what_the_script_writes() -> None:
         ["check", "rules", "--lint=all", "--lint-fatal", "deploy/components/monitoring/rules.yaml"],
         ["test", "rules", "tests/deploy/rules_test.yaml"],
         ["test", "rules", "tests/deploy/slow_rules_test.yaml"],
+        ["test", "rules", "tests/deploy/few_calls_test.yaml"],
     ],
-    ids=["check", "test", "slow test"],
+    ids=["check", "test", "slow test", "few calls"],
 )
 def test_promtool_accepts_the_rules(arguments: list[str]) -> None:
     run = subprocess.run(
