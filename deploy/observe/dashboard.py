@@ -19,7 +19,8 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.common import LegendDisplayMode, LegendPlacement
 from grafana_foundation_sdk.models.dashboard import DataSourceRef
 
-from deploy.observe.rows import ROWS, Shown
+from deploy.observe.queries import Shown
+from deploy.observe.rows import ROWS
 
 FILE = Path(__file__).parent.parent / "components" / "monitoring" / "dashboard.json"
 SOURCE = DataSourceRef(type_val="prometheus", uid="${datasource}")

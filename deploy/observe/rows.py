@@ -4,49 +4,7 @@ What the dashboard shows, row by row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-SERVICE = "contextassembler.v1.ContextAssemblerService"
-PREFIX = "context_assembler_"
-OURS = f'grpc_service="{SERVICE}"'
-
-
-@dataclass(frozen=True)
-class Shown:
-    """
-    One panel: its title, what it tells, its unit, and its queries by legend.
-    """
-
-    title: str
-    tells: str
-    unit: str
-    queries: tuple[tuple[str, str], ...]
-
-
-def rate(metric: str, by: str = "", where: str = "") -> str:
-    """
-    Return the rate of a counter, summed over the pods.
-    """
-    group = f" by ({by})" if by else ""
-    return f"sum{group} (rate({metric}{{{where}}}[$__rate_interval]))"
-
-
-def quantile(part: float, metric: str, by: str = "", where: str = "") -> str:
-    """
-    Return a quantile of a histogram over the pods.
-    """
-    labels = f"{by}, le" if by else "le"
-    return f"histogram_quantile({part}, {rate(metric + '_bucket', labels, where)})"
-
-
-def quantiles(metric: str, where: str = "") -> tuple[tuple[str, str], ...]:
-    """
-    Return the usual three quantiles of a histogram.
-    """
-    return tuple(
-        (f"p{100 * part:g}", quantile(part, metric, "", where)) for part in (0.5, 0.95, 0.99)
-    )
-
+from deploy.observe.queries import OURS, PREFIX, Shown, mean, quantile, quantiles, rate
 
 HANDLING = "grpc_server_handling_seconds"
 CONTEXTS = f'{OURS},grpc_method="AssembleContext"'
@@ -174,9 +132,9 @@ ROWS: tuple[tuple[str, tuple[Shown, ...]], ...] = (
             ),
             Shown(
                 "Sources per context",
-                "Distinct sources of a context.",
+                "Distinct sources of a context, the mean.",
                 "none",
-                quantiles(f"{PREFIX}context_sources"),
+                mean(f"{PREFIX}context_sources"),
             ),
         ),
     ),
@@ -223,12 +181,15 @@ ROWS: tuple[tuple[str, tuple[Shown, ...]], ...] = (
             ),
             Shown(
                 "Waiting",
-                "Requests in line, and how long they waited.",
+                "Requests in line.",
                 "none",
-                (
-                    ("{{instance}}", f"sum by (instance) ({PREFIX}queue_length)"),
-                    ("p99, s", quantile(0.99, f"{PREFIX}queue_wait_seconds")),
-                ),
+                (("{{instance}}", f"sum by (instance) ({PREFIX}queue_length)"),),
+            ),
+            Shown(
+                "Time in line",
+                "How long requests waited before they were worked on.",
+                "s",
+                quantiles(f"{PREFIX}queue_wait_seconds"),
             ),
             Shown(
                 "Refused",

@@ -43,16 +43,16 @@ def faults(objects: list[Manifest]) -> list[str]:
         *_restricted(pod, container),
         *_scaling(by_kind, deployment),
         *_network(by_kind),
+        *_applied_again(by_kind),
+        *_copies(config),
     ]
 
 
 def _tasks(by_kind: dict[str, list[Manifest]]) -> list[Manifest]:
     """
-    Return the pods of Jobs and CronJobs.
+    Return the pods of CronJobs.
     """
-    jobs = [one["spec"] for one in by_kind.get("Job", [])]
-    jobs += [one["spec"]["jobTemplate"]["spec"] for one in by_kind.get("CronJob", [])]
-    return [one["template"] for one in jobs]
+    return [one["spec"]["jobTemplate"]["spec"]["template"] for one in by_kind.get("CronJob", [])]
 
 
 def _task(
@@ -181,15 +181,23 @@ def _restricted(pod: Manifest, container: Manifest) -> Iterator[str]:
         yield "memory: request and limit differ"
 
 
+SCALERS = {
+    "HorizontalPodAutoscaler": ("minReplicas", "maxReplicas"),
+    "ScaledObject": ("minReplicaCount", "maxReplicaCount"),
+}
+"""Who owns the number of pods, and how it names the least and the most."""
+
+
 def _scaling(by_kind: dict[str, list[Manifest]], deployment: Manifest) -> Iterator[str]:
-    for one in by_kind.get("HorizontalPodAutoscaler", []):
-        spec = one["spec"]
-        if not 1 <= spec["minReplicas"] <= spec["maxReplicas"]:
-            yield "HorizontalPodAutoscaler: minReplicas above maxReplicas"
-        if spec["scaleTargetRef"]["name"] != deployment["metadata"]["name"]:
-            yield "HorizontalPodAutoscaler scales nothing that there is"
-        if "replicas" in deployment["spec"]:
-            yield "the Deployment and the HorizontalPodAutoscaler both own the replicas"
+    for name, (least, most) in SCALERS.items():
+        for one in by_kind.get(name, []):
+            spec = one["spec"]
+            if not 1 <= spec[least] <= spec[most]:
+                yield f"{name}: {least} above {most}"
+            if spec["scaleTargetRef"]["name"] != deployment["metadata"]["name"]:
+                yield f"{name} scales nothing that there is"
+            if "replicas" in deployment["spec"]:
+                yield f"the Deployment and the {name} both own the replicas"
     for one in by_kind.get("PodDisruptionBudget", []):
         if ("minAvailable" in one["spec"]) == ("maxUnavailable" in one["spec"]):
             yield "PodDisruptionBudget: one of minAvailable and maxUnavailable"
@@ -201,3 +209,25 @@ def _network(by_kind: dict[str, list[Manifest]]) -> Iterator[str]:
             yield "NetworkPolicy: does not restrict both directions"
         if not one["spec"].get("egress"):
             yield "NetworkPolicy: no egress is allowed, Qdrant included"
+
+
+def _applied_again(by_kind: dict[str, list[Manifest]]) -> Iterator[str]:
+    """
+    Find what cannot be applied again with another image or setting, or runs beside its rollout.
+    """
+    if "Job" in by_kind:
+        yield "a Job's template is immutable: it cannot be applied again"
+    for one in by_kind.get("CronJob", []):
+        (container,) = one["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+        if container["args"][0] == "index" and one["spec"].get("suspend") is not True:
+            yield f"CronJob {one['metadata']['name']}: indexes beside a rollout"
+
+
+def _copies(config: dict[str, Manifest]) -> Iterator[str]:
+    """
+    Find indexes that are gone with one node of a cluster.
+    """
+    for data in config.values():
+        is_server = "CONTEXT_ASSEMBLER_QDRANT_URL" in data
+        if is_server and int(data.get("CONTEXT_ASSEMBLER_QDRANT_REPLICAS", 1)) < 2:
+            yield "Qdrant keeps one copy of every shard"

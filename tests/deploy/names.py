@@ -5,6 +5,7 @@ What the code exports, what rules and dashboard ask for, and what is wrong betwe
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -177,4 +178,21 @@ def problems(expression: str) -> list[str]:
         for one in selectors(inner):
             missing = labels - (known | recorded).get(one.name, set()) - SHARED
             found += [f"no label {label} at {one.name}" for label in missing]
+    return found
+
+
+def misleading(panel: dict[str, Any]) -> list[str]:
+    """
+    Return what a panel shows that its axis does not say: numbers of another unit, or quantiles of
+    whole numbers, which Prometheus puts between them.
+    """
+    unit, found = panel["fieldConfig"]["defaults"]["unit"], []
+    for target in panel["targets"]:
+        expression = target["expr"].replace("$__rate_interval", "1m")
+        names = {one.name for one in selectors(promql_parser.parse(expression))}
+        if (unit == "s") != any("_seconds" in name for name in names):
+            found.append(f"{target['expr']} on an axis of {unit}")
+        is_measured = all(re.search("_(seconds|ratio)_bucket$", name) for name in names)
+        if "histogram_quantile" in expression and not is_measured:
+            found.append(f"a quantile of whole numbers: {target['expr']}")
     return found

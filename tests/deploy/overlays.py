@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
@@ -16,11 +17,12 @@ import yaml
 from tests.deploy.names import DEPLOY
 
 KUBECTL = shutil.which("kubectl")
-OVERLAYS = ("dev", "prod", "prod-tls")
+OVERLAYS = ("dev", "prod", "prod-tls", "example")
 PARTS = {
     "dev": ("base", "overlays/dev"),
     "prod": ("base", "overlays/prod"),
     "prod-tls": ("base", "overlays/prod", "components/mutual-tls"),
+    "example": ("base", "overlays/prod", "overlays/example"),
 }
 """What gives an overlay its variables, each over those before."""
 
@@ -34,14 +36,34 @@ needs_kubectl = pytest.mark.skipif(KUBECTL is None, reason="kubectl is not on PA
 
 @lru_cache
 def rendered(overlay: str) -> str:
-    run = subprocess.run(
-        [str(KUBECTL), "kustomize", str(DEPLOY / "overlays" / overlay)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return built(DEPLOY / "overlays" / overlay)
+
+
+def built(folder: Path) -> str:
+    """
+    Return what kubectl makes of a kustomization.
+    """
+    command = [str(KUBECTL), "kustomize", str(folder)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     return run.stdout
+
+
+def assembled(folder: Path, resource: str, *components: str) -> Objects:
+    """
+    Return the objects of an overlay that is written into an empty folder: a part of deploy/ with
+    components.
+    """
+    for name in ("base", "components", "overlays"):
+        shutil.copytree(DEPLOY / name, folder / name)
+    own = folder / "overlays" / "own"
+    own.mkdir()
+    parts = {
+        "resources": [f"../../{resource}"],
+        "components": [f"../../components/{name}" for name in components],
+    }
+    (own / "kustomization.yaml").write_text(yaml.safe_dump(parts))
+    return list(yaml.safe_load_all(built(own)))
 
 
 def objects(overlay: str) -> Objects:
@@ -50,9 +72,12 @@ def objects(overlay: str) -> Objects:
 
 def kind(found: Objects, name: str) -> dict[str, Any]:
     """
-    Return the first object of a kind, by name.
+    Return the first object of a kind, or the one of `kind/name`.
     """
-    return next(one for one in found if one["kind"] == name)
+    wanted, _, own = name.partition("/")
+    return next(
+        one for one in found if one["kind"] == wanted and own in ("", one["metadata"]["name"])
+    )
 
 
 def read(path: str) -> dict[str, Any]:
@@ -69,11 +94,10 @@ def container() -> dict[str, Any]:
 
 def task_containers() -> list[dict[str, Any]]:
     """
-    Return the containers of the Jobs.
+    Return the containers of the CronJobs.
     """
-    job = read("components/index-job/job.yaml")["spec"]
-    collect = read("components/index-job/collect.yaml")["spec"]["jobTemplate"]["spec"]
-    return [one["template"]["spec"]["containers"][0] for one in (job, collect)]
+    jobs = [read(f"components/index-job/{name}.yaml")["spec"] for name in ("index", "collect")]
+    return [one["jobTemplate"]["spec"]["template"]["spec"]["containers"][0] for one in jobs]
 
 
 def literals(overlay: str) -> dict[str, str]:
@@ -82,7 +106,8 @@ def literals(overlay: str) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for name in PARTS[overlay]:
-        (generator,) = read(f"{name}/kustomization.yaml")["configMapGenerator"]
+        generators = read(f"{name}/kustomization.yaml")["configMapGenerator"]
+        (generator,) = (one for one in generators if one["name"] == "context-assembler")
         found.update(text.split("=", 1) for text in generator["literals"])
     return found
 

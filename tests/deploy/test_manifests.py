@@ -4,10 +4,7 @@ Manifests agree with the code, with each other, and with what a pod may do.
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -21,7 +18,7 @@ from tests.deploy.names import COMPONENTS, DEPLOY, adapter_query
 from tests.deploy.overlays import (
     KUBERNETES,
     OVERLAYS,
-    Objects,
+    assembled,
     container,
     deployment,
     image_variables,
@@ -165,64 +162,52 @@ def test_production_leaves_the_number_of_pods_to_the_autoscaler() -> None:
     assert "context_assembler_inflight_requests_limit" in adapter_query()
 
 
-def without(path: str) -> Callable[[Objects], None]:
-    def change(found: Objects) -> None:
-        name, *steps, last = path.split(".")
-        node = kind(found, name)
-        for step in steps:
-            node = node[int(step) if step.isdigit() else step]
-        del node[int(last) if last.isdigit() else last]
+@needs_kubectl
+@pytest.mark.parametrize("scaler", ["hpa", "keda"])
+def test_a_component_that_scales_takes_the_number_of_pods_out(scaler: str, tmp_path: Path) -> None:
+    found = assembled(tmp_path, "base", scaler)
 
-    return change
+    assert faults(found) == []
+    assert "replicas" not in kind(found, "Deployment")["spec"]
 
 
-def with_value(path: str, value: object) -> Callable[[Objects], None]:
-    def change(found: Objects) -> None:
-        name, *steps, last = path.split(".")
-        node: Any = kind(found, name)
-        for step in steps:
-            node = node[int(step) if step.isdigit() else step]
-        node[last] = value
+def test_the_components_that_scale_are_set_up_alike() -> None:
+    hpa = read("components/hpa/hpa.yaml")["spec"]
+    keda = read("components/keda/scaledobject.yaml")["spec"]
 
-    return change
+    assert (hpa["minReplicas"], hpa["maxReplicas"]) == (
+        keda["minReplicaCount"],
+        keda["maxReplicaCount"],
+    )
+    scaled = [read(f"components/{name}/deployment.yaml") for name in ("hpa", "keda")]
+    assert scaled[0] == scaled[1]
 
 
-POD = "Deployment.spec.template.spec"
-TASK = "CronJob.spec.jobTemplate.spec.template.spec"
-MISTAKES = [
-    (with_value("Service.spec.selector", {"app": "other"}), "selects no pod"),
-    (with_value("Service.spec.ports.0.targetPort", "http"), "no port"),
-    (with_value(f"{POD}.containers.0.readinessProbe.grpc.service", "ready"), "probe"),
-    (with_value(f"{POD}.containers.0.readinessProbe.grpc.port", 50051), "probe"),
-    (with_value(f"{POD}.terminationGracePeriodSeconds", 20), "grace period"),
-    (with_value(f"{POD}.securityContext.runAsNonRoot", "no"), "restricted"),
-    (without(f"{POD}.enableServiceLinks"), "variables of Services"),
-    (without(f"{POD}.containers.0.securityContext.capabilities"), "restricted"),
-    (without(f"{POD}.containers.0.resources.limits"), "memory"),
-    (with_value(f"{POD}.containers.0.envFrom.0.configMapRef.name", "other"), "no ConfigMap"),
-    (with_value(f"{POD}.serviceAccountName", "default"), "no ServiceAccount"),
-    (with_value("HorizontalPodAutoscaler.spec.minReplicas", 21), "minReplicas"),
-    (with_value("HorizontalPodAutoscaler.spec.scaleTargetRef.name", "other"), "scales nothing"),
-    (with_value("PodDisruptionBudget.spec.selector.matchLabels", {"a": "b"}), "selects no pod"),
-    (with_value("PodMonitor.spec.podMetricsEndpoints.0.port", "http"), "no port"),
-    (with_value("NetworkPolicy.spec.ingress.0.ports.0.port", "http"), "no port"),
-    (without("NetworkPolicy.spec.egress"), "egress"),
-    (without(f"{POD}.containers.0.volumeMounts.0"), "no volume holds"),
-    (without("Job.spec.template.spec.containers.0.volumeMounts.2"), "no volume holds"),
-    (without("Job.spec.template.spec.securityContext.runAsNonRoot"), "restricted"),
-    (without(f"{TASK}.containers.0.volumeMounts.1"), "no volume holds"),
-    (with_value(f"{TASK}.serviceAccountName", "other"), "no ServiceAccount other"),
-    (without(f"{TASK}.containers.0.resources.limits"), "memory"),
-]
+def test_qdrant_has_a_node_for_every_copy_and_one_more() -> None:
+    copies = int(literals("prod")["CONTEXT_ASSEMBLER_QDRANT_REPLICAS"])
+
+    assert 2 <= copies < read("qdrant/values.yaml")["replicaCount"]
 
 
 @needs_kubectl
-@pytest.mark.parametrize(("spoil", "said"), MISTAKES)
-def test_a_planted_mistake_is_found(spoil: Callable[[Objects], None], said: str) -> None:
-    found = copy.deepcopy(objects("prod-tls"))
-    spoil(found)
+def test_the_example_names_its_image_links_the_runbook_and_has_the_label_of_the_operator() -> None:
+    found = objects("example")
+    (pod,) = kind(found, "Deployment")["spec"]["template"]["spec"]["containers"]
+    rules = kind(found, "PrometheusRule")["spec"]["groups"]
+    links = {
+        rule["alert"]: rule["annotations"]["runbook_url"]
+        for group in rules
+        for rule in group["rules"]
+        if "alert" in rule
+    }
 
-    assert any(said in fault for fault in faults(found)), faults(found)
+    assert pod["image"] == "registry.example.com/context-assembler:0.1.0"
+    assert len(links) > 15
+    for name, link in links.items():
+        assert link == f"https://docs.example.com/context-assembler/runbook.md#{name.lower()}"
+    for name in ("PodMonitor", "PrometheusRule"):
+        assert kind(found, name)["metadata"]["labels"] == {"release": "kube-prometheus-stack"}
+    assert "runbook" not in {one["metadata"]["name"].partition("-")[0] for one in found}
 
 
 def test_every_component_and_overlay_names_files_that_there_are() -> None:

@@ -23,6 +23,7 @@ from tests.deploy.names import (
     ROOT,
     expressions,
     metrics,
+    misleading,
     panels,
     problems,
     rules,
@@ -95,8 +96,9 @@ def test_the_dashboard_is_what_the_script_writes() -> None:
         ["check", "rules", "--lint=all", "--lint-fatal", "deploy/components/monitoring/rules.yaml"],
         ["test", "rules", "tests/deploy/rules_test.yaml"],
         ["test", "rules", "tests/deploy/slow_rules_test.yaml"],
+        ["test", "rules", "tests/deploy/few_calls_test.yaml"],
     ],
-    ids=["check", "test", "slow test"],
+    ids=["check", "test", "slow test", "few calls"],
 )
 def test_promtool_accepts_the_rules(arguments: list[str]) -> None:
     run = subprocess.run(
@@ -150,3 +152,27 @@ def test_panels_have_units_and_the_datasource_of_the_variable() -> None:
         assert panel["fieldConfig"]["defaults"]["unit"]
         assert panel["datasource"]["uid"] == "${datasource}"
     assert len({panel["id"] for panel in panels()}) == len(panels())
+
+
+def test_panels_show_what_their_axis_says() -> None:
+    assert [found for panel in panels() for found in misleading(panel)] == []
+
+
+@pytest.mark.parametrize(
+    ("unit", "expression", "said"),
+    [
+        ("none", "histogram_quantile(0.99, sum by (le) (rate(q_seconds_bucket[1m])))", "an axis"),
+        ("s", "sum by (instance) (context_assembler_queue_length)", "an axis of s"),
+        (
+            "none",
+            "histogram_quantile(0.5, sum by (le) (rate(context_assembler_context_sources_bucket[1m])))",
+            "whole numbers",
+        ),
+    ],
+)
+def test_a_panel_that_misleads_is_found(unit: str, expression: str, said: str) -> None:
+    panel = {"fieldConfig": {"defaults": {"unit": unit}}, "targets": [{"expr": expression}]}
+
+    (found,) = misleading(panel)
+
+    assert said in found
