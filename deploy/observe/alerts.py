@@ -226,6 +226,13 @@ ALERTS = [
         "An index returns points that are damaged or were not asked for; they are dropped.",
     ),
     alert(
+        "AttachedUnusable",
+        "max by (instance) (context_assembler_attached_unusable) > 0\n",
+        "2m",
+        "ticket",
+        "An attached collection is missing or not what was attached; requests for it are refused.",
+    ),
+    alert(
         "CallersStale",
         "max by (instance) (context_assembler_callers_stale) > 0\n",
         "5m",
