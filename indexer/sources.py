@@ -53,6 +53,7 @@ class SourceFile:
         is_active: Marked as the active version; None leaves it to the order.
         language: BCP 47; None is to be detected.
         names_readers: Whether `readers` is said; else those that are stored stay.
+        left_out: What reading it left out, a sentence without its subject for each kind.
     """
 
     path: Path
@@ -66,6 +67,7 @@ class SourceFile:
     readers: tuple[str, ...] | None = None
     names_readers: bool = False
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
 
 
 def find_sources(

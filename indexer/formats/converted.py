@@ -33,10 +33,13 @@ class Converted:
 
     Attributes:
         metadata: What the file says that no text holds, for example where its pages begin.
+        left_out: A sentence, without its subject, for each kind of thing that is in the file and
+            not in the text, or not as it was meant.
     """
 
     text: str
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
 
 
 def library(name: str) -> ModuleType:
