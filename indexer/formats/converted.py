@@ -82,15 +82,21 @@ def zipped(content: bytes) -> zipfile.ZipFile:
 
 def table(rows: list[list[str]]) -> str:
     """
-    Return rows as a Markdown table whose first row is the header; "" for no rows.
+    Return rows of plain text as a Markdown table whose first row is the header; "" for no rows.
+    """
+    return table_of([[_plain(cell) for cell in row] for row in rows])
+
+
+def table_of(rows: list[list[str]]) -> str:
+    """
+    Return rows of Markdown without line ends as a table; "" for no rows.
     """
     if not rows:
         return ""
     width = max(map(len, rows))
-    lines = [_line([*row, *[""] * (width - len(row))]) for row in rows]
+    lines = [f"| {' | '.join([*row, *[''] * (width - len(row))])} |" for row in rows]
     return "\n".join([lines[0], "|" + " --- |" * width, *lines[1:]]) + "\n"
 
 
-def _line(cells: list[str]) -> str:
-    inside = (" ".join(cell.split()).replace("\\", "\\\\").replace("|", "\\|") for cell in cells)
-    return "| " + " | ".join(inside) + " |"
+def _plain(cell: str) -> str:
+    return " ".join(cell.split()).replace("\\", "\\\\").replace("|", "\\|")

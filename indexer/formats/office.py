@@ -29,7 +29,7 @@ def docx_to_markdown(content: bytes) -> Converted:
         ).value
     except Exception as error:
         raise _damaged("Word", error) from error
-    return Converted(html_to_markdown(f"<body>{html}</body>"))
+    return html_to_markdown(f"<body>{html}</body>")
 
 
 def pptx_to_markdown(content: bytes) -> Converted:

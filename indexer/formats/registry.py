@@ -33,7 +33,7 @@ BINARY: Mapping[str, Callable[[bytes], Converted]] = {
 """Converters of bytes."""
 
 TEXT: Mapping[str, Callable[[str], Converted]] = {
-    "text/html": lambda text: Converted(html_to_markdown(text)),
+    "text/html": html_to_markdown,
     SUFFIXES[".csv"]: csv_to_markdown,
     SUFFIXES[".jsonl"]: chats_to_markdown,
 }
