@@ -80,6 +80,13 @@ def zipped(content: bytes) -> zipfile.ZipFile:
     return archive
 
 
+def damaged(kind: str, error: Exception) -> NotConverted:
+    """
+    Return the refusal of a file that a library stumbled over.
+    """
+    return NotConverted(f"is damaged or no {kind} file: {error or type(error).__name__}")
+
+
 def table(rows: list[list[str]]) -> str:
     """
     Return rows of plain text as a Markdown table whose first row is the header; "" for no rows.

@@ -26,7 +26,7 @@ Spanned = dict[int, tuple[str, int]]
 _PIPE = re.compile(r"(\\*)\|")
 
 
-class TableConverter(MarkdownConverter):  # type: ignore[misc]
+class TableConverter(MarkdownConverter):
     """
     Markdown of HTML; a cell that spans rows stands in each of them, a table in a cell is its text.
     """
