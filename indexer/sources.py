@@ -82,7 +82,7 @@ def find_sources(
     Return the files of the paths, folders searched through, and what was passed over.
 
     Hidden files and files without a suffix of text are passed over in folders, and so are links to
-    folders; a file that is named itself is always taken.
+    folders and out of them; a file that is named itself is always taken.
 
     Args:
         paths: Files and folders.
@@ -129,7 +129,9 @@ def find_sources(
                 )
             )
     if told:
-        raise InvalidRequest("sources", f"{sources_file}: no file {min(told)!r} was found")
+        name, why = min(told), {one.path: f": it {one.reason}" for one in skipped}
+        reason = next((why[one] for root in paths if (one := shown(root / name)) in why), "")
+        raise InvalidRequest("sources", f"{sources_file}: no file {name!r} was found{reason}")
     return tuple(found), tuple(skipped)
 
 
