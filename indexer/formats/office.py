@@ -56,7 +56,7 @@ def pptx_to_markdown(content: bytes) -> Converted:
         ]
     except Exception as error:
         raise damaged("PowerPoint", error) from error
-    told = ", ".join(f"{count} hidden {kind}" for kind, count in sorted(hidden.items()))
+    told = ", ".join(f"{count} hidden {kind}" for kind, count in sorted(hidden.items()) if count)
     left_out = (f"has {told} left out; show them to have them indexed",) if told else ()
     text = "\n\n".join(shown) + "\n"
     return Converted(text, {"pages": len(slides)}, left_out)

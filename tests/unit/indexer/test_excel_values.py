@@ -9,7 +9,10 @@ from datetime import datetime, time, timedelta
 
 import pytest
 
+from indexer.formats import excel
+from indexer.formats.converted import NotConverted
 from indexer.formats.excel import xlsx_to_markdown
+from tests.documents import xlsx
 
 openpyxl = pytest.importorskip("openpyxl")
 
@@ -53,3 +56,12 @@ def test_values_are_written_by_their_format(value: object, shape: str, shown: st
     text = xlsx_to_markdown(out.getvalue()).text
 
     assert text.splitlines()[-1] == f"| {shown} | x |"
+
+
+def test_a_sheet_of_too_many_cells_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = xlsx(A=[("a", "b"), ("c", "d")])
+    monkeypatch.setattr(excel, "MOST_CELLS", 4)
+    assert xlsx_to_markdown(content).text.endswith("| c | d |\n")
+    monkeypatch.setattr(excel, "MOST_CELLS", 3)
+    with pytest.raises(NotConverted, match="more than 3 cells; split it"):
+        xlsx_to_markdown(content)

@@ -19,6 +19,7 @@ from indexer.formats.html import html_to_markdown
 from indexer.formats.office import docx_to_markdown, pptx_to_markdown
 from indexer.read_source import Unreadable, read_source
 from tests.documents import archive, docx, epub, pptx, xlsx
+from tests.small_index import SmallIndex
 
 pytest.importorskip("openpyxl")
 
@@ -127,6 +128,18 @@ def test_a_workbook_of_hidden_sheets_says_why_it_is_empty(tmp_path: Path) -> Non
     )
 
 
+def test_a_run_warns_of_what_it_left_out_when_it_writes_the_file(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.html").write_text("<p>seen</p><p hidden>unseen</p>")
+    small = SmallIndex(folder)
+
+    first, second = small.index(), small.index()
+
+    assert first.warnings == [f"a.html {HIDDEN_ELEMENT}"]
+    assert (second.warnings, second.unchanged) == ([], 1)
+
+
 def test_hidden_slides_and_shapes_are_left_out_and_counted() -> None:
     def hide(document: Any) -> None:
         document.slides[1].element.set("show", "0")
@@ -141,6 +154,10 @@ def test_hidden_slides_and_shapes_are_left_out_and_counted() -> None:
     assert found.left_out == (
         "has 1 hidden shapes, 1 hidden slides left out; show them to have them indexed",
     )
+
+
+def test_a_presentation_that_hides_nothing_leaves_out_nothing() -> None:
+    assert pptx_to_markdown(pptx(("One", "Two"))).left_out == ()
 
 
 def with_runs(body: str, styles: str = "", style: str = "") -> bytes:
