@@ -1,5 +1,5 @@
 """
-What is odd in a text that was read all the same: it is indexed, and said.
+What is odd in a text that was read all the same, and what reading left out: said, file by file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def oddities_of(cut: CutSource) -> list[str]:
     Return a sentence for each thing in a source that its owner may not know of.
     """
     text = cut.text
-    found: list[str] = []
+    found = list(cut.file.left_out)
     if nuls := text.count("\x00"):
         found.append(f"holds {nuls} NUL, which are kept")
     if lost := text.count("\ufffd"):

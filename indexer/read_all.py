@@ -84,8 +84,7 @@ def _purged(file: SourceFile, tombstone: Tombstone) -> Unreadable:
 def _read(file: SourceFile, schema: Mapping[str, FieldType], most_bytes: int) -> ReadSource:
     read = read_source(file.path, file.media_type, most_bytes)
     text = read.text
-    if read.metadata:
-        file = replace(file, metadata={**read.metadata, **file.metadata})
+    file = replace(file, metadata={**read.metadata, **file.metadata}, left_out=read.left_out)
     try:
         filterable(file.metadata, schema)
     except ValueError as error:

@@ -121,7 +121,7 @@ def read_source(path: Path, media_type: str, most_bytes: int = MOST_BYTES) -> Co
     except NotConverted as error:
         raise Unreadable(name, str(error)) from error
     if all(letter.isspace() or letter in UNSEEN for letter in found.text):
-        raise Unreadable(name, "is empty")
+        raise Unreadable(name, "; it ".join(["is empty", *found.left_out]))
     return found
 
 

@@ -53,6 +53,7 @@ class SourceFile:
         is_active: Marked as the active version; None leaves it to the order.
         language: BCP 47; None is to be detected.
         names_readers: Whether `readers` is said; else those that are stored stay.
+        left_out: What reading it left out, a sentence without its subject for each kind.
     """
 
     path: Path
@@ -66,6 +67,7 @@ class SourceFile:
     readers: tuple[str, ...] | None = None
     names_readers: bool = False
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
 
 
 def find_sources(
@@ -80,7 +82,7 @@ def find_sources(
     Return the files of the paths, folders searched through, and what was passed over.
 
     Hidden files and files without a suffix of text are passed over in folders, and so are links to
-    folders; a file that is named itself is always taken.
+    folders and out of them; a file that is named itself is always taken.
 
     Args:
         paths: Files and folders.
@@ -127,7 +129,9 @@ def find_sources(
                 )
             )
     if told:
-        raise InvalidRequest("sources", f"{sources_file}: no file {min(told)!r} was found")
+        name, why = min(told), {one.path: f": it {one.reason}" for one in skipped}
+        reason = next((why[one] for root in paths if (one := shown(root / name)) in why), "")
+        raise InvalidRequest("sources", f"{sources_file}: no file {name!r} was found{reason}")
     return tuple(found), tuple(skipped)
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from indexer.read_source import Unreadable
 
+LEADS_OUT = "is a link to a file outside of the folder and not followed; give the file itself"
+
 
 def files_of(
     root: Path, skipped: list[Unreadable], hidden: list[str] | None = None
@@ -17,18 +19,23 @@ def files_of(
     """
     Yield the files of a path in order, each with its name below the path; a file is its own.
 
-    Hidden files and folders are passed over. Links to files are followed, those to folders are not:
-    they may lead in circles.
+    Hidden files and folders are passed over. Links to files inside the path are followed; those to
+    folders, which may lead in circles, and those out of the path are not.
 
     Args:
         root: A file or a folder.
-        skipped: Gets what is no file, and folders that cannot be opened, with the reason.
+        skipped: Gets what is no file or leads out, and folders that cannot be opened, with the
+            reason.
         hidden: Gets the hidden files and folders below the path.
     """
     is_folder = root.is_dir()
     passed = [] if hidden is None else hidden
+    top = root.resolve()
     for path in sorted(_below(root, skipped, passed)) if is_folder else [root]:
         if path.is_file():
+            if is_folder and path.is_symlink() and not path.resolve().is_relative_to(top):
+                skipped.append(Unreadable(shown(path), LEADS_OUT))
+                continue
             yield path, path.relative_to(root).as_posix() if is_folder else path.name
         else:
             skipped.append(Unreadable(shown(path), _why_no_file(path)))

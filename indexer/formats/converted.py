@@ -33,10 +33,13 @@ class Converted:
 
     Attributes:
         metadata: What the file says that no text holds, for example where its pages begin.
+        left_out: A sentence, without its subject, for each kind of thing that is in the file and
+            not in the text, or not as it was meant.
     """
 
     text: str
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
 
 
 def library(name: str) -> ModuleType:
@@ -77,17 +80,30 @@ def zipped(content: bytes) -> zipfile.ZipFile:
     return archive
 
 
+def damaged(kind: str, error: Exception) -> NotConverted:
+    """
+    Return the refusal of a file that a library stumbled over.
+    """
+    return NotConverted(f"is damaged or no {kind} file: {error or type(error).__name__}")
+
+
 def table(rows: list[list[str]]) -> str:
     """
-    Return rows as a Markdown table whose first row is the header; "" for no rows.
+    Return rows of plain text as a Markdown table whose first row is the header; "" for no rows.
+    """
+    return table_of([[_plain(cell) for cell in row] for row in rows])
+
+
+def table_of(rows: list[list[str]]) -> str:
+    """
+    Return rows of Markdown without line ends as a table; "" for no rows.
     """
     if not rows:
         return ""
     width = max(map(len, rows))
-    lines = [_line([*row, *[""] * (width - len(row))]) for row in rows]
+    lines = [f"| {' | '.join([*row, *[''] * (width - len(row))])} |" for row in rows]
     return "\n".join([lines[0], "|" + " --- |" * width, *lines[1:]]) + "\n"
 
 
-def _line(cells: list[str]) -> str:
-    inside = (" ".join(cell.split()).replace("\\", "\\\\").replace("|", "\\|") for cell in cells)
-    return "| " + " | ".join(inside) + " |"
+def _plain(cell: str) -> str:
+    return " ".join(cell.split()).replace("\\", "\\\\").replace("|", "\\|")

@@ -32,7 +32,14 @@ def epub_to_markdown(content: bytes) -> Converted:
             html_to_markdown(_read(archive, name).decode("utf-8", "replace"))
             for name in _spine(archive)
         ]
-    return Converted("\n".join(one for one in chapters if one.strip()))
+    return Converted(
+        "\n".join(one.text for one in chapters if one.text.strip()),
+        left_out=tuple(
+            f"{told} (chapter {number})"
+            for number, one in enumerate(chapters, start=1)
+            for told in one.left_out
+        ),
+    )
 
 
 def _spine(archive: zipfile.ZipFile) -> list[str]:

@@ -1,30 +1,21 @@
 """
-PDF to the text of its pages, without the lines that repeat on them.
+PDF to the text of its pages, without the running heads and feet.
 """
 
 from __future__ import annotations
 
 import io
 import logging
-import re
-from collections import Counter
-from collections.abc import Sequence
 
+from assembler.model import MetadataValue
 from indexer.formats.converted import Converted, NotConverted, library
+from indexer.formats.running_lines import without_running_lines
 
-EDGE_LINES = 2
-"""Lines at the top and bottom of a page that may be a running head or foot."""
-
-LEAST_LINES = 6
-"""Shorter pages are left as they are: their few lines may be alike and still be content."""
-
-LEAST_REPEATS = 3
-REPEATED_SHARE = 0.5
 MOST_PAGES = 2000
 """Of longer files no page starts are kept: each section carries them."""
 
 PAGE_JOINT = "\n\n"
-_NUMBER = re.compile(r"\d+")
+SHOWN_CHARS = 60
 
 
 def pdf_to_text(content: bytes) -> Converted:
@@ -44,7 +35,8 @@ def pdf_to_text(content: bytes) -> Converted:
         raise NotConverted(f"is damaged or no PDF: {error or type(error).__name__}") from error
     if not is_open:
         raise NotConverted("is protected by a password; save it without")
-    texts = without_repeated_lines([_clean(page) for page in pages])
+    kept = without_running_lines([_clean(page) for page in pages])
+    texts = kept.pages
     if not any(text.strip() for text in texts):
         raise NotConverted("has no text; pages that are pictures have to be recognised (OCR) first")
     starts: list[int] = []
@@ -52,48 +44,17 @@ def pdf_to_text(content: bytes) -> Converted:
     for text in texts:
         starts.append(length)
         length += len(text) + len(PAGE_JOINT)
-    metadata = {"pages": len(texts)}
-    if len(texts) > MOST_PAGES:
-        return Converted(PAGE_JOINT.join(texts), metadata)
-    return Converted(PAGE_JOINT.join(texts), {**metadata, "page_starts": tuple(starts)})
+    metadata: dict[str, MetadataValue] = {"pages": len(texts)}
+    if len(texts) <= MOST_PAGES:
+        metadata["page_starts"] = tuple(starts)
+    return Converted(PAGE_JOINT.join(texts), metadata, _told(kept.left_out))
 
 
-def without_repeated_lines(pages: Sequence[str]) -> list[str]:
-    """
-    Return the pages without head and foot lines that at least half of them have; numbers in them
-    may differ.
-    """
-    counts = Counter(shape for page in pages for shape in {_shape(one) for one in _edges(page)})
-    least = max(LEAST_REPEATS, REPEATED_SHARE * len(pages))
-    repeated = {shape for shape, count in counts.items() if count >= least}
-    return [_without(page, repeated) for page in pages]
-
-
-def _edges(page: str) -> list[str]:
-    lines = page.split("\n")
-    return [lines[number] for number in _edge_numbers(lines)]
-
-
-def _edge_numbers(lines: Sequence[str]) -> set[int]:
-    filled = [number for number, line in enumerate(lines) if line.strip()]
-    if len(filled) < LEAST_LINES:
-        return set()
-    return {*filled[:EDGE_LINES], *filled[-EDGE_LINES:]}
-
-
-def _shape(line: str) -> str:
-    return _NUMBER.sub("#", " ".join(line.split()))
-
-
-def _without(page: str, repeated: set[str]) -> str:
-    lines = page.split("\n")
-    edges = _edge_numbers(lines)
-    kept = [
-        line
-        for number, line in enumerate(lines)
-        if number not in edges or _shape(line) not in repeated
-    ]
-    return "\n".join(kept).strip("\n")
+def _told(lines: tuple[str, ...]) -> tuple[str, ...]:
+    if not lines:
+        return ()
+    line = lines[0][:SHOWN_CHARS]
+    return (f"has {len(lines)} lines left out that repeat at the edges of its pages, as {line!r}",)
 
 
 def _clean(page: str) -> str:

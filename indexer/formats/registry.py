@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 
 from indexer.formats.converted import Converted
 from indexer.formats.epub import epub_to_markdown
+from indexer.formats.excel import xlsx_to_markdown
 from indexer.formats.html import html_to_markdown
-from indexer.formats.office import docx_to_markdown, pptx_to_markdown, xlsx_to_markdown
+from indexer.formats.office import docx_to_markdown, pptx_to_markdown
 from indexer.formats.pdf import pdf_to_text
 from indexer.formats.rows import chats_to_markdown, csv_to_markdown
 
@@ -33,7 +34,7 @@ BINARY: Mapping[str, Callable[[bytes], Converted]] = {
 """Converters of bytes."""
 
 TEXT: Mapping[str, Callable[[str], Converted]] = {
-    "text/html": lambda text: Converted(html_to_markdown(text)),
+    "text/html": html_to_markdown,
     SUFFIXES[".csv"]: csv_to_markdown,
     SUFFIXES[".jsonl"]: chats_to_markdown,
 }

@@ -5,21 +5,18 @@ CSV to a Markdown table, JSON lines of chats to turns.
 from __future__ import annotations
 
 import csv
-import io
 import json
 from collections.abc import Mapping
 from typing import Any
 
 from indexer.formats.converted import Converted, NotConverted, table
+from indexer.formats.csv_rows import MOST_OPEN_QUOTES, delimiter_of, has_text, rows_of
 
 SPEAKERS = ("role", "speaker", "author", "from", "sender", "name", "user")
 WORDS = ("content", "text", "message", "value", "body")
 TURNS = ("messages", "conversations", "conversation", "turns", "dialog", "dialogue")
 TIMES = ("timestamp", "time", "date", "created_at")
 TITLES = ("title", "id", "conversation_id")
-DELIMITERS = ",;\t|"
-SAMPLE_CHARS = 8192
-MOST_FIELD_CHARS = 10_000_000
 
 
 def csv_to_markdown(text: str) -> Converted:
@@ -27,19 +24,23 @@ def csv_to_markdown(text: str) -> Converted:
     Return the rows as one table; the delimiter is found by looking.
 
     Raises:
-        NotConverted: A quote is never closed, or a field has no end.
+        NotConverted: A field has no end.
     """
-    sample = text[:SAMPLE_CHARS]
+    lines = text.split("\n")
+    opened: list[int] = []
     try:
-        dialect: Any = csv.Sniffer().sniff(sample, DELIMITERS)
-    except csv.Error:
-        dialect = csv.excel
-    csv.field_size_limit(MOST_FIELD_CHARS)
-    try:
-        rows = [row for row in csv.reader(io.StringIO(text), dialect) if any(map(str.strip, row))]
+        found = rows_of(lines, delimiter_of(lines), opened)
+        rows = [row for row in found if has_text(row)]
     except csv.Error as error:
         raise NotConverted(f"is no CSV: {error}") from error
-    return Converted(table(rows))
+    if not opened:
+        return Converted(table(rows))
+    more = "and those after them " if len(opened) == MOST_OPEN_QUOTES else ""
+    told = (
+        f"has {len(opened)} lines with a quote that is never closed, the first of them line "
+        f"{opened[0]}; their quotes {more}are read as letters"
+    )
+    return Converted(table(rows), left_out=(told,))
 
 
 def chats_to_markdown(text: str) -> Converted:

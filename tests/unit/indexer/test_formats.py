@@ -9,12 +9,9 @@ from bisect import bisect_right
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from indexer.formats import converted
 from indexer.formats.converted import Converted, NotConverted, library, table, zipped
-from indexer.formats.pdf import without_repeated_lines
 from indexer.read_source import Unreadable, media_type_of, read_source
 from tests.documents import archive, docx, epub, pdf, pptx, protected_pdf, xlsx
 
@@ -33,15 +30,15 @@ def read(folder: Path, name: str, content: bytes | str) -> Converted:
 
 
 def test_a_pdf_knows_where_its_pages_begin(tmp_path: Path) -> None:
-    lines = ["It is paid at once.", "So it was.", "Nobody asks.", "It is so."]
-    pages = [[f"Report {n}", f"Limit of page {n}", *lines, f"Foot {n}"] for n in range(1, 5)]
+    lines = ["It is paid at once.", "So it was.", "Nobody asks.", "It is so.", "All."]
     pages = [
-        [*page[:2], *(f"{line} {chr(96 + n)}" for line in page[2:-1]), "All", page[-1]]
-        for n, page in enumerate(pages, 1)
+        ["The Report", *(f"{line} {chr(96 + n)}" for line in lines), f"- {n} -"]
+        for n in range(1, 5)
     ]
     found = read(tmp_path, "a.pdf", pdf(pages))
 
-    assert not any(word in found.text for word in ("Report", "Limit", "All", "Foot"))
+    assert found.text.count("The Report") == 1
+    assert "- 1 -" not in found.text
     starts = found.metadata["page_starts"]
     assert found.metadata["pages"] == 4
     for number in range(1, 5):
@@ -52,25 +49,6 @@ def test_a_pdf_knows_where_its_pages_begin(tmp_path: Path) -> None:
 def test_a_pdf_that_opens_without_a_password_is_read(tmp_path: Path) -> None:
     content = protected_pdf(pdf([["Open to all"]]), "")
     assert "Open to all" in read(tmp_path, "a.pdf", content).text
-
-
-def test_lines_that_only_some_pages_have_stay() -> None:
-    pages = [
-        *("Head 1\na\nb\nc\nd\ne", "Head 2\nf\ng\nh\ni\nj", "Once\nk\nl\nm\nn\no"),
-        *("Head 3\n\np\nq\nr\ns\nt", "Head 4\nshort"),
-    ]
-    assert without_repeated_lines(pages) == [
-        *("a\nb\nc\nd\ne", "f\ng\nh\ni\nj", "Once\nk\nl\nm\nn\no"),
-        *("p\nq\nr\ns\nt", "Head 4\nshort"),
-    ]
-    assert without_repeated_lines(pages[:2]) == pages[:2]
-
-
-@given(st.lists(st.text("ab1 \n", max_size=12), max_size=6))
-def test_only_whole_lines_of_a_page_are_left_out(pages: list[str]) -> None:
-    for page, kept in zip(pages, without_repeated_lines(pages), strict=True):
-        lines = iter(page.split("\n"))
-        assert all(line in lines for line in kept.split("\n") if line)
 
 
 def test_word_headings_and_tables_become_markdown(tmp_path: Path) -> None:

@@ -73,6 +73,32 @@ def test_a_loop_of_links_ends(folder: Path) -> None:
     assert [one.source_id for one in found] == ["a.txt", "b.md", "sub/c.py"]
 
 
+LEADS_OUT = "is a link to a file outside of the folder and not followed; give the file itself"
+
+
+def test_links_to_files_are_followed_inside_of_the_folder_alone(folder: Path) -> None:
+    outside = folder.parent / "docs-private.md"
+    outside.write_text("secret")
+    (folder / "sub" / "out.md").symlink_to(outside)
+    (folder / "sub" / "twice.md").symlink_to(folder / "sub" / "out.md")
+    (folder / "sub" / "in.md").symlink_to(Path("..") / "b.md")
+    way = folder.parent / "way"
+    way.symlink_to(folder, target_is_directory=True)
+
+    for root in (folder, way):
+        found, skipped = find_sources([root])
+        assert [one.source_id for one in found] == ["a.txt", "b.md", "sub/c.py", "sub/in.md"]
+        assert [(one.path, one.reason) for one in skipped] == [
+            (str(root / "sub" / "out.md"), LEADS_OUT),
+            (str(root / "sub" / "twice.md"), LEADS_OUT),
+        ]
+    named, _ = find_sources([folder / "sub" / "out.md"])
+    assert [one.source_id for one in named] == ["out.md"]
+    facts = told(folder, {"path": "sub/out.md"})
+    with pytest.raises(InvalidRequest, match=r"no file 'sub/out\.md' was found: it is a link to a"):
+        find_sources([folder], sources_file=facts)
+
+
 def test_files_without_a_suffix_of_text_are_named_and_passed_over(folder: Path) -> None:
     (folder / "logo.png").write_bytes(b"\x89PNG")
     found, skipped = find_sources([folder])
