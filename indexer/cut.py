@@ -21,12 +21,17 @@ class Cutter:
     Cuts one source text.
     """
 
-    def __init__(self, text: str, borders: Sequence[Border], ruler: Ruler) -> None:
+    def __init__(
+        self, text: str, borders: Sequence[Border], ruler: Ruler, headings: Sequence[int] = ()
+    ) -> None:
+        """
+        Take the text's borders in order, and the starts of its headings: no sentence goes on there.
+        """
         self._text = text
         self._borders = borders
         self._offsets = [border.offset for border in borders]
         whole = (border.offset for border in borders if border.kind is not BorderKind.FORCED)
-        self._starts = [*whole, len(text)]
+        self._starts = sorted({*whole, *headings, len(text)})
         self._ruler = ruler
 
     def within(self, span: Span) -> tuple[Border, ...]:

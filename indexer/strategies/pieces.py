@@ -101,7 +101,8 @@ class SourceToCut:
             is_code=is_code(self.media_type),
             tables=self.structure.tables,
         )
-        return Cutter(self.text, borders, self.ruler)
+        headings = [one.offset for one in self.structure.headings]
+        return Cutter(self.text, borders, self.ruler, headings)
 
     def sections(self, cutter: Cutter, most_tokens: int, *, by_headings: bool) -> tuple[Part, ...]:
         """

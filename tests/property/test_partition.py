@@ -15,6 +15,7 @@ from assembler.model import BorderKind
 from assembler.span import Span
 from indexer.cut_source import CutSource, cut_source
 from indexer.read_source import CODE
+from indexer.sections import MOST_SENTENCE_TOKENS
 from indexer.sources import SourceFile
 from indexer.strategies.structure import CHUNK_TOKENS, SECTION_TOKENS
 from tests.fakes import FakeEmbedder
@@ -89,10 +90,11 @@ def test_no_chunk_and_no_section_is_above_its_limit(
 ) -> None:
     source = cut(text, media_type, embedder=embedder)
     assert all(embedder.count(draft.embedding_input) <= CHUNK_TOKENS for draft in source.drafts)
-    # a section is longer only for a block that is kept whole
-    assert all(
-        len(embedder.offsets(one.text)) <= SECTION_TOKENS or one.blocks for one in source.sections
-    )
+    # a section is longer only for a block or a sentence that is kept whole
+    for one in source.sections:
+        inside = {border.kind for border in one.borders}
+        most = SECTION_TOKENS if inside - {BorderKind.FORCED} else MOST_SENTENCE_TOKENS
+        assert len(embedder.offsets(one.text)) <= most or one.blocks
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
@@ -101,7 +103,9 @@ def test_borders_lie_inside_their_section_in_order_and_once(text: str, media_typ
     for section in cut(text, media_type).sections:
         offsets = [border.offset for border in section.borders]
         assert offsets == sorted(set(offsets))
-        assert all(section.span.start < offset < section.span.end for offset in offsets)
+        edges = [one for one in section.borders if one.offset in section.span]
+        assert all(section.span.start <= offset <= section.span.end for offset in offsets)
+        assert {one.kind for one in edges} <= {BorderKind.FORCED}, "a cut inside a sentence"
         for block in section.blocks:
             assert section.span.contains(block.span)
             assert section.span.contains(block.lead)
