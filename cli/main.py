@@ -1,124 +1,46 @@
 """
-`context-assembler`: index, serve, ask, and look at what is there.
+`context-assembler`.
 """
 
 from __future__ import annotations
 
-import asyncio
 import sys
+from collections.abc import Callable
 
-import typer
-from contextassembler.client import ContextAssemblerCallError
 from pydantic import ValidationError
 from rich.console import Console
 from typer.main import get_command
 
-from adapters.attachment import AttachedInvalid
-from adapters.chat import ChatUnavailable
-from assembler.errors import ContextAssemblerError
-from cli import (
-    ask,
-    attach,
-    compare,
-    cut,
-    demo,
-    index,
-    indexes,
-    keys,
-    look,
-    model,
-    questions,
-    steps,
-    strategies,
-    tune,
-    windows,
-)
+from cli import serving
 from cli.texts import check_texts
-from evaluation.question_set import QuestionSetInvalid
-from indexer.read_source import Unreadable
-from server.callers import CallersInvalid
-from server.lifecycle import serve as run_server
-from server.profiles import ProfilesInvalid
-from server.setting_rules import SettingUnusable, setting_problems
-from server.settings import Settings
-from server.tls import TlsInvalid
-from server.traces import TracesUnavailable
-
-FAILURES = (
-    ChatUnavailable,
-    AttachedInvalid,
-    CallersInvalid,
-    ContextAssemblerError,
-    ContextAssemblerCallError,
-    OSError,
-    ProfilesInvalid,
-    QuestionSetInvalid,
-    SettingUnusable,
-    TlsInvalid,
-    TracesUnavailable,
-    Unreadable,
-)
-
-app = typer.Typer(
-    name="context-assembler",
-    help="Assemble the best context for a question under an exact token budget.\n\n"
-    "First `index` some documents, then `serve`, then `ask`. `demo` does all three. "
-    "Settings come from the environment (CONTEXT_ASSEMBLER_…, see `serve --help`).",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-)
-app.command("index")(index.index)
-indexes.app.command("plan")(steps.plan)
-indexes.app.command("build")(steps.build)
-indexes.app.command("verify")(steps.verify)
-indexes.app.command("publish")(steps.publish)
-app.add_typer(indexes.app, name="indexes")
-app.add_typer(keys.app, name="keys")
-app.add_typer(model.app, name="model")
-app.add_typer(questions.app, name="questions")
-app.command("attach")(attach.attach)
-app.command("ask")(ask.ask)
-app.command("source")(look.source)
-app.command("tokenizers")(look.tokenizers)
-app.command("count")(look.count)
-app.command("compare")(compare.compare)
-app.command("tune")(tune.tune)
-app.command("strategies")(strategies.strategies)
-app.command("cut")(cut.cut)
-app.command("windows")(windows.windows)
-app.command("demo")(demo.demo)
-
-
-def _settings_help() -> str:
-    lines = [
-        f"CONTEXT_ASSEMBLER_{name.upper()}: {field.description} Default: {field.default}."
-        for name, field in Settings.model_fields.items()
-    ]
-    return "Serve until SIGTERM. Settings, from the environment:\n\n" + "\n\n".join(lines)
-
-
-@app.command("serve", help=_settings_help())
-def serve() -> None:
-    """
-    Serve until SIGTERM.
-    """
-    asyncio.run(run_server(Settings()))
+from server.setting_rules import setting_problems
 
 
 def main() -> None:
     """
-    Run the command line; errors that a person can act on are one line and exit code 1.
+    Run the command line; errors that a person can act on are one line and exit code 1, those of
+    settings exit code 2.
+
+    What the other commands need is not loaded to serve: it takes 45 MB.
     """
+    if sys.argv[1:] == ["serve"]:
+        _run(serving.serve, serving.FAILURES)
+        return
+    from cli.commands import FAILURES, app  # noqa: PLC0415 - only where it is used
+
+    command = get_command(app)
+    check_texts(command)
+    _run(command, FAILURES)
+
+
+def _run(command: Callable[[], object], failures: tuple[type[Exception], ...]) -> None:
     try:
-        command = get_command(app)
-        check_texts(command)
         command()
     except ValidationError as error:
         for variable, problem in setting_problems(error):
             _complain(f"{variable}: {problem}")
         sys.exit(2)
-    except FAILURES as error:
+    except failures as error:
         _complain(str(error))
         sys.exit(1)
 

@@ -72,13 +72,14 @@ class TestTheCrossEncoder:
         with pytest.raises(RerankerUnavailable, match="no numbers"):
             asyncio.run(broken.rerank("a", ["a"]))
 
-    def test_the_heavy_packages_are_not_loaded_until_it_is_made(self) -> None:
+    def test_a_service_loads_nothing_heavy_until_it_is_made(self) -> None:
         code = (
-            "import sys, server.bootstrap as b; from server.settings import Settings; "
+            "import sys, cli.main, server.bootstrap as b; from server.settings import Settings; "
             "assert b.make_reranker(Settings()) is None; "
             "b.make_backend(Settings()); "
-            "heavy = {'torch', 'transformers', 'sentence_transformers', 'qdrant_client'}; "
-            "assert not heavy & set(sys.modules)"
+            "heavy = {'torch', 'transformers', 'sentence_transformers', 'qdrant_client', 'indexer', "
+            "'evaluation', 'pandas'}; "
+            "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
         )
 
         subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

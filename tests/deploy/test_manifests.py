@@ -10,7 +10,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from cli.main import app
+from cli.commands import app
 from server.bootstrap import LIVENESS, READINESS
 from server.settings import Settings
 from tests.deploy.manifest_rules import faults

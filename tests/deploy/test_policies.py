@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from cli.main import app
+from cli.commands import app
 from server.settings import Settings
 from tests.deploy.names import DEPLOY
 from tests.deploy.overlays import OVERLAYS, needs_kubectl, read, rendered

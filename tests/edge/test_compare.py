@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from assembler.errors import InvalidRequest
-from cli.main import app
+from cli.commands import app
 from evaluation.question_set import QuestionSetInvalid
 from server.settings import Settings
 

@@ -13,8 +13,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from assembler.errors import ContextAssemblerError, InvalidRequest
+from cli.commands import app
 from cli.index import index_paths
-from cli.main import app
 from indexer.request import IndexRequest
 from server.settings import Settings
 

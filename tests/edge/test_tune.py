@@ -15,8 +15,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from assembler.errors import ContextAssemblerError, InvalidRequest, ProfileUnknown
+from cli.commands import app
 from cli.index import index_paths
-from cli.main import app
 from evaluation.question_set import QuestionSetInvalid
 from indexer.request import IndexRequest
 from server.profiles import ProfilesInvalid, read_profiles

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from adapters.chat import ChatUnavailable
 from assembler.errors import ContextAssemblerError, InvalidRequest
-from cli.main import app
+from cli.commands import app
 from server.settings import Settings
 from tests.chat_server import Said, chat_server, saying
 

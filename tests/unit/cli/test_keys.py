@@ -10,7 +10,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from assembler.errors import InvalidRequest
-from cli.main import app
+from cli.commands import app
 from server.callers import CallersInvalid, key_sha256, parse_callers
 
 LONG = "an-old-key-of-more-than-32-characters"

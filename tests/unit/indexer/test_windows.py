@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from assembler.errors import InvalidRequest
-from cli.main import app
+from cli.commands import app
 from indexer.windows import Windows
 
 KNOWN = [

@@ -12,7 +12,7 @@ import structlog
 from structlog.testing import capture_logs
 from typer.main import get_command
 
-from cli.main import app
+from cli.commands import app
 from server.settings import Settings
 from server.start_warnings import settings_without_server, unknown_variables, warn_of
 
