@@ -72,7 +72,7 @@ def index_of_ledger(collection: str) -> str | None:
     Return the index whose ledger a collection is, or None.
     """
     parts = collection.split("__")
-    is_ledger = len(parts) == 3 and parts[0] == "ctx" and parts[2] == "ledger"  # noqa: PLR2004
+    is_ledger = len(parts) == 3 and parts[0] == "ctx" and parts[2] == "ledger"  # noqa: PLR2004 - as many as are named here
     return parts[1] if is_ledger else None
 
 

@@ -172,7 +172,7 @@ class QdrantLink:
         Ask until the server answers on a new connection: the old one may be dead without a sign.
         """
         while True:
-            await asyncio.sleep(random.uniform(self._probe_wait / 2, self._probe_wait))  # noqa: S311
+            await asyncio.sleep(random.uniform(self._probe_wait / 2, self._probe_wait))  # noqa: S311 - spreads calls; no secret
             self._probe_wait = min(self._probe_wait * 2, MOST_PROBE_SECONDS)
             client = self._server.reader()
             if await self._answers(client):

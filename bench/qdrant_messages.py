@@ -142,9 +142,9 @@ def _queries(draw: random.Random, scope: ReadScope, wanted: Filter) -> list[Poin
     dense = [draw.uniform(-1, 1) for _ in range(DIMENSION)]
     keys, kind = CHUNK_HIT_KEYS, PointKind.CHUNK
     return [
-        PointQuery(kind, sparse, "bm25", wanted, corpus, False, HITS, keys),  # noqa: FBT003
-        PointQuery(kind, sparse, "section_bm25", wanted, corpus, False, HITS, keys),  # noqa: FBT003
-        PointQuery(kind, dense, "dense", wanted, None, False, HITS, keys),  # noqa: FBT003
+        PointQuery(kind, sparse, "bm25", wanted, corpus, False, HITS, keys),  # noqa: FBT003 - is_exact
+        PointQuery(kind, sparse, "section_bm25", wanted, corpus, False, HITS, keys),  # noqa: FBT003 - is_exact
+        PointQuery(kind, dense, "dense", wanted, None, False, HITS, keys),  # noqa: FBT003 - is_exact
     ]
 
 

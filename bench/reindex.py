@@ -36,7 +36,7 @@ def changed_set(asked: QuestionSet, work: Path, console: Console) -> dict[str, o
         store, embedder = EdgeStore(place), OnnxEmbedder(settings.model_dir)
         documents = sorted(asked.documents.values(), key=lambda one: (one.version, str(one.path)))
         removed, *others = documents
-        paths = [_edited(one, place) if at < 3 else one.path for at, one in enumerate(others)]  # noqa: PLR2004
+        paths = [_edited(one, place) if at < 3 else one.path for at, one in enumerate(others)]  # noqa: PLR2004 - as many as are named here
         lines = (work / "sources" / f"{base.index}.jsonl").read_text().splitlines()
         kept = [line for line in lines if json.loads(line)["path"] != removed.path.name]
         sources = place / "sources.jsonl"

@@ -38,7 +38,7 @@ def ask(
     tokenizer: Annotated[str, typer.Option(help="The generator's tokenizer.")] = "o200k_base",
     expansion: Annotated[str, typer.Option(help="auto, chunk, window or section.")] = "auto",
     order: Annotated[str, typer.Option(help="relevance, document or edges.")] = "relevance",
-    format: Annotated[str, typer.Option(help="markdown, xml or plain.")] = "markdown",  # noqa: A002
+    format: Annotated[str, typer.Option(help="markdown, xml or plain.")] = "markdown",  # noqa: A002 - the option's name
     fill: Annotated[str, typer.Option(help="auto or full.")] = "auto",
     mode: Annotated[str, typer.Option(help="hybrid, dense, sparse or coarse_to_fine.")] = "hybrid",
     versions: Annotated[str, typer.Option(help="active or all.")] = "active",

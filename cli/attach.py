@@ -58,7 +58,7 @@ def attach(
         Path | None,
         typer.Option(help="The file that is written. Default: setting attached_file."),
     ] = None,
-    as_json: AsJson = False,  # noqa: FBT002
+    as_json: AsJson = False,  # noqa: FBT002 - a flag of the command line
 ) -> None:
     """
     Read a collection of another maker as an index: look at it, say what it can and cannot do, and

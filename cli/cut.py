@@ -44,7 +44,7 @@ def cut(
     setting: Annotated[
         list[str] | None, typer.Option(help="Of the strategy, key=value; repeatable.")
     ] = None,
-    as_json: AsJson = False,  # noqa: FBT002
+    as_json: AsJson = False,  # noqa: FBT002 - a flag of the command line
 ) -> None:
     """
     Show how files are cut: each chunk's place, tokens, and why it begins there; writes nothing.

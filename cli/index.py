@@ -102,7 +102,7 @@ def read_request(
         list[str] | None,
         typer.Option(help="Of the strategy, key=value; repeatable. Default: see --strategy."),
     ] = None,
-    as_json: AsJson = False,  # noqa: FBT002
+    as_json: AsJson = False,  # noqa: FBT002 - a flag of the command line
 ) -> tuple[IndexRequest, bool]:
     """
     Return what the options ask for, and whether the answer is to be JSON.
@@ -147,7 +147,7 @@ def with_request(run: Callable[[IndexRequest, bool], None]) -> Callable[..., Non
 
 
 @with_request
-def index(request: IndexRequest, as_json: bool) -> None:  # noqa: FBT001
+def index(request: IndexRequest, as_json: bool) -> None:  # noqa: FBT001 - a flag of the command line
     """
     Index files: what is new or changed is written, what is missing ends, the rest is carried over.
     """

@@ -37,7 +37,7 @@ def group() -> None:
 
 
 @app.command("list")
-def list_indexes(tenant: AnyTenant = None, as_json: AsJson = False) -> None:  # noqa: FBT002
+def list_indexes(tenant: AnyTenant = None, as_json: AsJson = False) -> None:  # noqa: FBT002 - a flag of the command line
     """
     List the indexes with their version, revisions, sources, chunks, model and filterable fields.
     """
@@ -72,7 +72,7 @@ def rollback(
         ),
     ] = None,
     tenant: TenantName = "",
-    as_json: AsJson = False,  # noqa: FBT002
+    as_json: AsJson = False,  # noqa: FBT002 - a flag of the command line
 ) -> None:
     """
     Serve an earlier revision again; the next `index` goes on from there. With --to or --from it may
@@ -96,7 +96,7 @@ def diff(
     ] = None,
     after: Annotated[int | None, typer.Argument(help="Another. Default: the head.")] = None,
     tenant: TenantName = "",
-    as_json: AsJson = False,  # noqa: FBT002
+    as_json: AsJson = False,  # noqa: FBT002 - a flag of the command line
 ) -> None:
     """
     Show which sources were added, changed and ended between two revisions.
@@ -130,7 +130,7 @@ def gc(
         typer.Option(help="How long to keep a replaced one. Default: the setting of this name."),
     ] = None,
     tenant: AnyTenant = None,
-    as_json: AsJson = False,  # noqa: FBT002
+    as_json: AsJson = False,  # noqa: FBT002 - a flag of the command line
 ) -> None:
     """
     Delete what no kept revision sees, and generations that no tenant needs.
@@ -164,7 +164,7 @@ def purge(
     source: SourceName,
     index: IndexName,
     tenant: TenantName = "",
-    as_json: AsJson = False,  # noqa: FBT002
+    as_json: AsJson = False,  # noqa: FBT002 - a flag of the command line
 ) -> None:
     """
     Remove a source from every revision for good; `index` leaves it out until `unpurge`.
@@ -186,7 +186,7 @@ def unpurge(
     source: SourceName,
     index: IndexName,
     tenant: TenantName = "",
-    as_json: AsJson = False,  # noqa: FBT002
+    as_json: AsJson = False,  # noqa: FBT002 - a flag of the command line
 ) -> None:
     """
     Allow a purged source to be indexed again; what was removed stays removed.

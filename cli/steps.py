@@ -26,7 +26,7 @@ SHOWN_NAMES = 10
 
 
 @with_request
-def plan(request: IndexRequest, as_json: bool) -> None:  # noqa: FBT001
+def plan(request: IndexRequest, as_json: bool) -> None:  # noqa: FBT001 - a flag of the command line
     """
     Show what `index` would do, with its tokens and time; writes nothing.
     """
@@ -49,7 +49,7 @@ def plan(request: IndexRequest, as_json: bool) -> None:  # noqa: FBT001
 
 
 @with_request
-def build(request: IndexRequest, as_json: bool) -> None:  # noqa: FBT001
+def build(request: IndexRequest, as_json: bool) -> None:  # noqa: FBT001 - a flag of the command line
     """
     Write the next revision without publishing it: `verify --build` checks it, `publish` serves it.
 
@@ -62,7 +62,7 @@ def build(request: IndexRequest, as_json: bool) -> None:  # noqa: FBT001
         show_summary(Console(), summary)
 
 
-def publish(index: IndexName, tenant: TenantName = "", as_json: AsJson = False) -> None:  # noqa: FBT002
+def publish(index: IndexName, tenant: TenantName = "", as_json: AsJson = False) -> None:  # noqa: FBT002 - a flag of the command line
     """
     Serve the build that waits, by one write of the head.
     """
@@ -75,7 +75,7 @@ def publish(index: IndexName, tenant: TenantName = "", as_json: AsJson = False) 
 
 def verify(
     index: IndexName,
-    of_build: Annotated[bool, typer.Option("--build", help="The build that waits.")] = False,  # noqa: FBT002
+    of_build: Annotated[bool, typer.Option("--build", help="The build that waits.")] = False,  # noqa: FBT002 - a flag of the command line
     samples: Annotated[
         int,
         typer.Option(
@@ -83,7 +83,7 @@ def verify(
         ),
     ] = SAMPLES,
     tenant: TenantName = "",
-    as_json: AsJson = False,  # noqa: FBT002
+    as_json: AsJson = False,  # noqa: FBT002 - a flag of the command line
 ) -> None:
     """
     Check what is stored against the ledger: counts, offsets, hashes, orphans, sample searches.

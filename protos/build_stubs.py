@@ -69,7 +69,7 @@ def get_build_hook() -> type[Any]:
         Generates the stubs before a wheel or an editable install is made.
         """
 
-        def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
+        def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - the hook's signature
             """
             Generate them and add them to the wheel, though git ignores them.
             """

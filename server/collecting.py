@@ -13,9 +13,10 @@ from collections.abc import Callable
 NEVER = 1_000_000_000
 
 YOUNG = (4_000, 3, NEVER)
-"""Of so many new objects, three times of four, of so many times four the fourth time, and of all
-never by themselves: while one is looked at nothing else runs, about a microsecond an object. A
-request makes some ten thousand and leaves no cycles; kept records are hundreds of thousands."""
+"""At how many new objects they are looked at, after how many such looks those that stayed are
+looked at again, and that all are never looked at by themselves. Nothing else runs meanwhile, about
+a microsecond an object. A request makes some ten thousand and leaves no cycles; kept records are
+hundreds of thousands."""
 
 LOOK_SECONDS = 10.0
 REST_SECONDS = 60.0

@@ -25,7 +25,7 @@ JUDGE = (
     "asks for is not supported. "
     'Reply with one JSON object and nothing else: {"supported": true} or {"supported": false}'
 )
-AGAIN = 'That is not the JSON object that was asked for. Reply with {"supported": true} or {"supported": false} and nothing else.'  # noqa: E501
+AGAIN = 'That is not the JSON object that was asked for. Reply with {"supported": true} or {"supported": false} and nothing else.'  # noqa: E501 - a prompt is one line
 
 
 @dataclass(frozen=True, slots=True)

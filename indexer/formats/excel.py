@@ -92,9 +92,9 @@ def _rows(sheet: Any, counts: dict[str, int]) -> list[list[str]]:
             counts["rows"] += bool(shown)
             continue
         if hidden.columns:
-            out = [at for at in range(len(shown)) if hidden.has_column(at + 1)]
+            out = {at for at in range(len(shown)) if hidden.has_column(at + 1)}
             columns.update(at for at in out if shown[at].strip())
-            shown = _filled([one for at, one in enumerate(shown) if at not in set(out)])
+            shown = _filled([one for at, one in enumerate(shown) if at not in out])
         rows += [shown] if shown else []
     counts["columns"] += len(columns)
     return rows
@@ -106,8 +106,8 @@ def _hidden_of(sheet: Any) -> Hidden:
     """
     found = Hidden()
     number = 0
-    with sheet._get_source() as source:  # noqa: SLF001
-        for _, tag in ET.iterparse(source):  # noqa: S314
+    with sheet._get_source() as source:  # noqa: SLF001 - the reader keeps it from its users
+        for _, tag in ET.iterparse(source):  # noqa: S314 - expat bounds how far entities grow
             name = tag.tag.rpartition("}")[2]
             if name == "row":
                 number = int(float(tag.get("r", number + 1)))

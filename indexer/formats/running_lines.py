@@ -33,9 +33,9 @@ PAGE_WORDS = frozenset(
 
 _NUMBER = re.compile(r"\d+")
 _WORD = re.compile(r"[^\W\d_]+")
-_BARE = re.compile(r"[\s\-–—|/()\[\]·•.~]*")  # noqa: RUF001
-_JOINED_BEFORE = re.compile(r"\d[./:,\-–]$")  # noqa: RUF001
-_JOINED_AFTER = re.compile(r"[./:,\-–]\d")  # noqa: RUF001
+_BARE = re.compile(r"[\s\-–—|/()\[\]·•.~]*")  # noqa: RUF001 - dashes as texts have them
+_JOINED_BEFORE = re.compile(r"\d[./:,\-–]$")  # noqa: RUF001 - dashes as texts have them
+_JOINED_AFTER = re.compile(r"[./:,\-–]\d")  # noqa: RUF001 - dashes as texts have them
 _TOTAL = re.compile(r"(?:\s*/\s*|\s+\w+\s+)(\d+)")
 
 
@@ -119,7 +119,7 @@ def _keys(line: str, index: int, pages: int) -> Iterator[str]:
     text = _plain(line)
     yield text
     for number in _NUMBER.finditer(text):
-        if len(number[0]) < 10 and _may_be_page(text, number, pages):  # noqa: PLR2004
+        if len(number[0]) < 10 and _may_be_page(text, number, pages):  # noqa: PLR2004 - a page number of ten digits is none
             before, after = text[: number.start()], text[number.end() :]
             yield f"{before}\x00{int(number[0]) - index}\x00{after}"
 

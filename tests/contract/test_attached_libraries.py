@@ -13,7 +13,7 @@ from adapters.attached_points import read_point
 from adapters.attachment import mapping_of
 from tests.attached import id_of
 from tests.fakes import FakeEmbedder, hash_vector
-from tests.library_payloads import LANGCHAIN, LLAMAINDEX, collections, vectors
+from tests.payloads_of_makers import LANGCHAIN, LLAMAINDEX, collections, vectors
 from tests.qdrant_server.server import TestServer
 
 SIZE = FakeEmbedder().identity.dimension

@@ -7,22 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
 from itertools import islice
 from pathlib import Path
 
 import grpc
 import pytest
-import pytest_asyncio
 from contextassembler.client import ContextAssemblerClient
 from contextassembler.v1 import context_assembler_service_pb2 as service_pb
 from contextassembler.v1 import context_pb2 as pb
 from google.protobuf.message import Message
 from qdrant_client import grpc as wire
 
-from server.settings import Settings
 from tests.attached import id_of, pieces_of
-from tests.edge.attached_service import QUESTION, TEXTS, Attached, attached_service
+from tests.edge.attached_service import QUESTION, TEXTS, Attached
 from tests.random_loop import Checker, random_requests
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -48,15 +45,6 @@ class KnownTexts(Checker):
 
     def _text(self, index: str, source: pb.CitedSource) -> str:
         return TEXTS[source.source_id]
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def attached(
-    settings: Settings, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Attached]:
-    path = tmp_path_factory.mktemp("attached") / "attached.toml"
-    async with attached_service(settings, path) as service:
-        yield service
 
 
 @pytest.mark.parametrize("index", ["lc", "li", "named"])

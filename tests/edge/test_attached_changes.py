@@ -5,11 +5,9 @@ Collections of other makers that are made again with something else, behind a ru
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import grpc
 import pytest
-import pytest_asyncio
 import structlog
 from contextassembler.v1 import context_assembler_service_pb2 as service_pb
 from contextassembler.v1 import context_pb2 as pb
@@ -19,24 +17,14 @@ from structlog.testing import capture_logs
 
 from server.attached_watch import AttachedWatch
 from server.index_metrics import IndexMetrics
-from server.settings import Settings
 from tests.contract.qdrant_reader import until
-from tests.edge.attached_service import QUESTION, Attached, attached_service
+from tests.edge.attached_service import QUESTION, Attached
 from tests.edge.in_process import Running, reason_of, running_service
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 DOT = rest.VectorParams(size=384, distance=rest.Distance.DOT)
 PAYLOAD = {"page_content": "Goods are returned within 30 days.", "metadata": {"source": "a.md"}}
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def attached(
-    settings: Settings, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Attached]:
-    path = tmp_path_factory.mktemp("attached") / "attached.toml"
-    async with attached_service(settings, path) as service:
-        yield service
 
 
 def unusable(running: Running) -> float | None:

@@ -5,13 +5,11 @@ hold breaks it.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
-import pytest_asyncio
 from contextassembler.v1 import context_assembler_service_pb2 as service_pb
 from contextassembler.v1 import context_pb2 as pb
 
@@ -21,7 +19,7 @@ from assembler.span import Span
 from server.qdrant_backend import attached_of
 from server.settings import Settings
 from tests.attached import Piece, id_of, langchain_payload
-from tests.edge.attached_service import Attached, attached_service
+from tests.edge.attached_service import Attached
 from tests.edge.in_process import reason_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -37,15 +35,6 @@ HOSTILE: list[dict[str, Any]] = [
     {"page_content": "Goods are returned.", "metadata": {"source": "x", "tenant": ["", "other"]}},
 ]
 ODD_OFFSETS: list[Any] = [-5, 2**62, 1.5, "12", True, None, [3], {"a": 1}, 7.0]
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def attached(
-    settings: Settings, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Attached]:
-    path = tmp_path_factory.mktemp("attached") / "attached.toml"
-    async with attached_service(settings, path) as service:
-        yield service
 
 
 @pytest.mark.parametrize(

@@ -59,4 +59,4 @@ def _pair(folder: Path, name: str) -> Pair:
 
 
 def _openssl(*arguments: str) -> None:
-    subprocess.run(["openssl", *arguments], check=True, capture_output=True)  # noqa: S607
+    subprocess.run(["openssl", *arguments], check=True, capture_output=True)  # noqa: S607 - found on PATH, like any tool of a test

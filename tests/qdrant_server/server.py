@@ -29,7 +29,7 @@ from tests.qdrant_server.points import PointsServicer
 Answer = TypeVar("Answer")
 
 # Making an index waits for the disk, 50 ms each; where there is one in memory, that is gone.
-MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - memory, by the name that Linux gives it
 
 
 class TestServer:

@@ -22,7 +22,7 @@ from adapters.attachment import (
 )
 from adapters.payload_values import PayloadDamaged
 from assembler.span import Span
-from tests import library_payloads
+from tests import payloads_of_makers
 from tests.attached import Piece, langchain_payload, llamaindex_payload
 
 LANGCHAIN = mapping_of("langchain")
@@ -110,7 +110,7 @@ def test_presets_are_known_by_name_and_changed_by_path() -> None:
 
 @pytest.mark.parametrize(
     ("mapping", "payloads"),
-    [(LANGCHAIN, library_payloads.LANGCHAIN), (LLAMAINDEX, library_payloads.LLAMAINDEX)],
+    [(LANGCHAIN, payloads_of_makers.LANGCHAIN), (LLAMAINDEX, payloads_of_makers.LLAMAINDEX)],
     ids=["langchain", "llamaindex"],
 )
 def test_what_a_library_wrote_is_read_where_it_stands_in_the_text(
@@ -121,18 +121,18 @@ def test_what_a_library_wrote_is_read_where_it_stands_in_the_text(
     assert {point.source_id for point in points} == {"refunds.md"}
     assert len({point.content for point in points}) == 1
     spans = [point.span for point in points]
-    assert [library_payloads.TEXT[span.start : span.end] for span in spans if span] == [
+    assert [payloads_of_makers.TEXT[span.start : span.end] for span in spans if span] == [
         point.text for point in points
     ]
 
 
 def test_what_a_library_wrote_without_a_source_is_damaged_or_called_none() -> None:
     with pytest.raises(PayloadDamaged, match=r"metadata\.source"):
-        read_point(LANGCHAIN, "k", library_payloads.LANGCHAIN_BARE)
+        read_point(LANGCHAIN, "k", payloads_of_makers.LANGCHAIN_BARE)
 
-    whole = read_point(LLAMAINDEX, "k", library_payloads.LLAMAINDEX_WHOLE)
+    whole = read_point(LLAMAINDEX, "k", payloads_of_makers.LLAMAINDEX_WHOLE)
     named = read_point(
-        mapping_of("llamaindex", source="file_name"), "k", library_payloads.LLAMAINDEX_WHOLE
+        mapping_of("llamaindex", source="file_name"), "k", payloads_of_makers.LLAMAINDEX_WHOLE
     )
 
     assert (whole.source_id, whole.text, whole.span) == ("None", "Whole document.", None)
@@ -141,10 +141,10 @@ def test_what_a_library_wrote_without_a_source_is_damaged_or_called_none() -> No
 
 def test_the_payloads_of_other_tests_have_the_form_of_what_libraries_wrote() -> None:
     piece = Piece(0, "Goods can be returned within 30 days.")
-    written = library_payloads.LLAMAINDEX[0]
+    written = payloads_of_makers.LLAMAINDEX[0]
     made = llamaindex_payload(piece, "refunds.md", "71273f26-4732-4826-8400-682ff25d74ce")
 
-    assert keys_of(langchain_payload(piece, "a.md")) == keys_of(library_payloads.LANGCHAIN[0])
+    assert keys_of(langchain_payload(piece, "a.md")) == keys_of(payloads_of_makers.LANGCHAIN[0])
     assert keys_of(made) == keys_of(written)
     mine, theirs = (json.loads(one["_node_content"]) for one in (made, written))
     theirs["relationships"].pop("3")  # the next node
@@ -157,7 +157,7 @@ def keys_of(payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_an_end_that_is_not_where_the_text_ends_is_not_believed() -> None:
-    payload = library_payloads.LLAMAINDEX[0]
+    payload = payloads_of_makers.LLAMAINDEX[0]
     node = json.loads(payload["_node_content"])
     wrong = {**payload, "_node_content": json.dumps({**node, "end_char_idx": 36})}
 

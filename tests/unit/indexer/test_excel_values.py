@@ -16,7 +16,7 @@ from tests.documents import xlsx
 
 openpyxl = pytest.importorskip("openpyxl")
 
-DAY, MINUTE = datetime(2026, 1, 5), datetime(2026, 1, 5, 13, 5)  # noqa: DTZ001
+DAY, MINUTE = datetime(2026, 1, 5), datetime(2026, 1, 5, 13, 5)  # noqa: DTZ001 - Excel has no zones
 
 
 @pytest.mark.parametrize(
