@@ -14,6 +14,7 @@ from typing import TypeAlias
 from assembler.errors import DeadlineExceeded, Overloaded
 
 STANDING_SHARE = 0.1
+LEARNING_RATE = 1 / 16
 
 Place: TypeAlias = "asyncio.Future[None]"
 
@@ -24,9 +25,10 @@ class Admission:
 
     When all places in the lines are taken, a newcomer takes the last place of the longest line if
     that is longer than the newcomer's own, and is refused otherwise. Nobody waits longer than the
-    patience, or than the call's own deadline. Where no place has been free for longer than the
-    patience, that is no burst but too much load: then a call is refused after a part of it, as by
-    the adaptive queue time limit of Maurer, "Fail at Scale", ACM Queue 13 (8), 2015.
+    patience, or than the call's own deadline, and who would have to, by the time that calls took
+    lately, is refused at once. Where no place has been free for longer than the patience, that is
+    no burst but too much load: then a part of it is all that a call may wait, as by the adaptive
+    queue time limit of Maurer, "Fail at Scale", ACM Queue 13 (8), 2015.
     """
 
     def __init__(self, *, running: int, waiting: int, patience_seconds: float) -> None:
@@ -43,6 +45,7 @@ class Admission:
         self._most_waiting = waiting
         self._patience = patience_seconds
         self._free_at = math.inf  # until the first call
+        self._seconds_of_work = 0.0  # of a call; a moving mean
         self._lines: OrderedDict[str, deque[Place]] = OrderedDict()
         self.running = 0
         self.waiting = 0
@@ -65,16 +68,19 @@ class Admission:
             self._free_at = asyncio.get_running_loop().time()
         else:
             await self._turn(tenant, seconds_left)
+        began = asyncio.get_running_loop().time()
         try:
             yield
         finally:
+            self._learn(asyncio.get_running_loop().time() - began)
             self._pass_on()
 
     async def _turn(self, tenant: str, seconds_left: float) -> None:
-        self._make_room(tenant)
         loop = asyncio.get_running_loop()
         is_standing = loop.time() - self._free_at > self._patience
         patience = self._patience * (STANDING_SHARE if is_standing else 1.0)
+        self._expect(tenant, min(patience, seconds_left))
+        self._make_room(tenant)
         place: Place = loop.create_future()
         self._lines.setdefault(tenant, deque()).append(place)
         self.waiting += 1
@@ -89,6 +95,21 @@ class Admission:
         except BaseException:
             self._leave_line(tenant, place)
             raise
+
+    def _expect(self, tenant: str, patience: float) -> None:
+        """
+        Refuse who would wait in vain. The first of a line never does for certain.
+        """
+        own = len(self._lines.get(tenant, ()))
+        others = (len(line) for name, line in self._lines.items() if name != tenant)
+        ahead = own + sum(min(length, own + 1) for length in others)
+        seconds = ahead * self._seconds_of_work / self._most_running
+        if seconds > patience:
+            raise self._refusal(f"its turn would come in {seconds:.3f} s")
+
+    def _learn(self, seconds: float) -> None:
+        rate = LEARNING_RATE if self._seconds_of_work else 1.0
+        self._seconds_of_work += rate * (seconds - self._seconds_of_work)
 
     def _make_room(self, tenant: str) -> None:
         if self.waiting < self._most_waiting:

@@ -44,6 +44,16 @@ async def settled() -> None:
         await asyncio.sleep(0)
 
 
+async def pass_time(seconds: float) -> None:
+    """
+    Move the loop's clock, so that what was due by then happens now.
+    """
+    loop = asyncio.get_running_loop()
+    before = loop.time
+    loop.time = lambda: before() + seconds  # type: ignore[method-assign]
+    await settled()
+
+
 def calls(running: int = 1, waiting: int = 4, patience_seconds: float = 60.0) -> Calls:
     return Calls(Admission(running=running, waiting=waiting, patience_seconds=patience_seconds))
 
@@ -119,40 +129,87 @@ async def test_without_places_to_wait_what_cannot_work_at_once_is_refused() -> N
 
 
 async def test_patience_and_deadlines_end_the_waiting() -> None:
-    some = calls(patience_seconds=0.02)
+    some = calls(patience_seconds=20.0)
     await some.begin("first")
     await some.begin("patient", seconds_left=60.0)
-    await some.begin("late", seconds_left=0.01)
+    await some.begin("late", seconds_left=10.0)
+
+    await pass_time(19.0)
+
+    with pytest.raises(DeadlineExceeded):
+        await some.tasks["late"]
+    assert not some.tasks["patient"].done()
+
+    await pass_time(2.0)
 
     with pytest.raises(Overloaded):
         await some.tasks["patient"]
-    with pytest.raises(DeadlineExceeded):
-        await some.tasks["late"]
     assert some.admission.waiting == 0
     await some.end("first")
     assert some.admission.running == 0
 
 
 async def test_while_no_place_gets_free_a_tenth_of_the_patience_is_enough() -> None:
-    some = calls(patience_seconds=0.2)
-    loop = asyncio.get_running_loop()
+    some = calls(patience_seconds=20.0)
     await some.begin("first")
+    await pass_time(15.0)
     await some.begin("burst")
-    some.admission._free_at -= 0.3  # no place has been free for so long
-    began = loop.time()
+    await pass_time(10.0)  # no place has been free for longer than the patience
 
     await some.begin("too much")
-    with pytest.raises(Overloaded, match=r"0\.020 s"):
-        await some.tasks["too much"]
+    await pass_time(3.0)
 
-    assert loop.time() - began < 0.2
+    with pytest.raises(Overloaded, match=r"2\.000 s"):
+        await some.tasks["too much"]
     assert not some.tasks["burst"].done()
     await some.end("first")
     await some.end("burst")
     await some.begin("next")
     await some.begin("a burst again")
-    await asyncio.sleep(0.03)
+    await pass_time(3.0)
     assert not some.tasks["a burst again"].done()
+
+
+async def test_who_would_wait_in_vain_is_refused_at_once() -> None:
+    some = calls(running=2, waiting=99, patience_seconds=20.0)
+    for name in ("a", "b"):
+        await some.begin(name)
+    await pass_time(16.0)
+    for name in ("a", "b"):
+        await some.end(name)
+    for name in ("c", "d"):
+        await some.begin(name)
+
+    # A turn comes every eight seconds: the last of these is to wait for two others' turns.
+    for name in ("first", "second", "third"):
+        await some.begin(name)
+    await some.begin("fourth")
+    await some.begin("in a hurry", seconds_left=15.0)
+    await some.begin("of a short line", tenant="other", seconds_left=15.0)
+
+    with pytest.raises(Overloaded, match=r"2 calls .* 3 wait, its turn would come in 24\.\d+ s"):
+        await some.tasks["fourth"]
+    with pytest.raises(Overloaded, match=r"its turn would come in 24\.\d+ s"):
+        await some.tasks["in a hurry"]
+    assert not some.tasks["third"].done()
+    assert not some.tasks["of a short line"].done()
+
+
+async def test_the_first_in_line_is_never_refused_for_what_calls_took() -> None:
+    some = calls(patience_seconds=20.0)
+    await some.begin("slow")
+    await pass_time(3600.0)
+    await some.end("slow")
+    await some.begin("another")
+
+    await some.begin("first")
+    await some.begin("second")
+
+    assert not some.tasks["first"].done()
+    with pytest.raises(Overloaded):
+        await some.tasks["second"]
+    await some.end("another")
+    assert some.entered == ["slow", "another", "first"]
 
 
 async def test_one_who_goes_away_leaves_the_line() -> None:
