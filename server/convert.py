@@ -13,6 +13,8 @@ from adapters.bm25 import is_language
 from assembler.errors import FieldNotSupported, InvalidRequest
 from assembler.request import (
     AssembleRequest,
+    Budget,
+    ContextTokens,
     Expansion,
     ExpansionMode,
     Fill,
@@ -74,10 +76,12 @@ def to_assemble_request(
     checks.at_most(queries, "queries", settings.max_queries)
     checks.at_most(message.metadata_fields, "metadata_fields", MOST_NAMES)
     checks.choice(message.explain, pb.Explain.DESCRIPTOR, _Explain, "explain", _Explain.COUNTS)
+    budget = to_budget(message.budget, settings, is_given=message.HasField("budget"))
+    _minima_fit(targets, budget)
     return AssembleRequest(
         queries=queries,
         targets=targets,
-        budget=to_budget(message.budget, settings, is_given=message.HasField("budget")),
+        budget=budget,
         fill=checks.choice(message.fill, pb.Fill.DESCRIPTOR, Fill, "fill", Fill.AUTO),
         retrieval=_retrieval(message.retrieval, mode),
         expansion=_expansion(message.expansion),
@@ -234,6 +238,21 @@ def _target(message: service_pb.Target, field: str, settings: Settings) -> Targe
         min_context_tokens=least_tokens,
         max_context_tokens=most_tokens,
     )
+
+
+def _minima_fit(targets: tuple[Target, ...], budget: Budget) -> None:
+    """
+    Refuse minima that a fixed room cannot hold; a prompt's room follows its frame.
+    """
+    if not isinstance(budget.room, ContextTokens):
+        return
+    least = sum(target.min_context_tokens for target in targets)
+    if least > budget.room.limit:
+        raise InvalidRequest(
+            "targets.min_context_tokens",
+            f"is {least} in all, above budget.context_tokens of {budget.room.limit}; lower it or "
+            "raise the budget",
+        )
 
 
 def _language(tag: str) -> str:

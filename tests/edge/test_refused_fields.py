@@ -75,6 +75,11 @@ REFUSED: dict[str, tuple[Change, str, str]] = {
         "targets[0].weight",
         "FIELD_INVALID",
     ),
+    "minima above the room": (
+        lambda r: r.targets.add(index="docs", min_context_tokens=r.budget.context_tokens + 1),
+        "targets.min_context_tokens",
+        "FIELD_INVALID",
+    ),
     "chunk limit 0": (
         lambda r: setattr(r.retrieval, "chunk_limit", 0),
         "retrieval.chunk_limit",
