@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from adapters.records import TenantLedger
 from adapters.tokenizer_files import install_tokenizers
@@ -25,7 +25,7 @@ from cli.options import MOST_INT
 from cli.progress import progress_bars
 from cli.ways import DEFAULT, Way, numbers_of, ways_of
 from evaluation.comparison import Compared, Comparison
-from evaluation.comparison_report import COSTS, as_csv, as_html, as_json, shown
+from evaluation.comparison_report import COSTS, as_csv, as_html, as_json, shown, shown_name
 from evaluation.question_set import Question, QuestionSet, read_set
 from evaluation.team_questions import GivenTexts, document_name, read_team_questions
 from indexer.read_all import read_all
@@ -129,13 +129,23 @@ def compare(
 
 def show(console: Console, comparison: Comparison) -> None:
     """
-    Print means, costs and verdicts.
+    Print means, costs and verdicts: chunks alone first, then contexts and costs.
     """
-    table = Table("way", *comparison.measures, *(COSTS[key] for key in ("chunks", "mean_tokens")))
+    of_contexts = [one for one in comparison.measures if one.startswith("evidence_recall@")]
+    of_chunks = [one for one in comparison.measures if one not in of_contexts]
+    costs = ("chunks", "mean_tokens")
+    chunks = Table(Column("way", overflow="fold"), *map(shown_name, of_chunks))
+    contexts = Table(
+        Column("way", overflow="fold"),
+        *map(shown_name, of_contexts),
+        *(COSTS[key] for key in costs),
+    )
     for way in comparison.ways:
-        means = (f"{100 * way.mean(one).value:.1f}" for one in comparison.measures)
-        table.add_row(way.name, *means, shown(way.chunks), shown(way.mean_tokens))
-    console.print(table)
+        means = {one: f"{100 * way.mean(one).value:.1f}" for one in comparison.measures}
+        chunks.add_row(way.name, *(means[one] for one in of_chunks))
+        rest = (shown(getattr(way, key)) for key in costs)
+        contexts.add_row(way.name, *(means[one] for one in of_contexts), *rest)
+    console.print(chunks, contexts)
     for verdict in comparison.verdicts():
         console.print(verdict, highlight=False)
 

@@ -108,7 +108,7 @@ def as_html(comparison: Comparison, title: str) -> str:
     verdicts = "".join(f"<li>{html.escape(one)}</li>" for one in comparison.verdicts())
     charts = "".join(_chart(comparison, measure) for measure in comparison.measures)
     meanings = "".join(
-        f"<dt>{html.escape(_shown_name(one))}</dt><dd>{html.escape(_meaning(one))}</dd>"
+        f"<dt>{html.escape(shown_name(one))}</dt><dd>{html.escape(_meaning(one))}</dd>"
         for one in comparison.measures
     )
     sure = f"{100 * comparison.confidence:.4g} %"
@@ -134,7 +134,7 @@ def _figures(comparison: Comparison, way: Compared, measure: str) -> dict[str, f
 
 
 def _table(comparison: Comparison) -> str:
-    names = ("way", *map(_shown_name, comparison.measures))
+    names = ("way", *map(shown_name, comparison.measures))
     head = "".join(f"<th>{html.escape(one)}</th>" for one in names)
     rows = "".join(
         f"<tr><td>{html.escape(way.name)}</td>"
@@ -179,7 +179,10 @@ def shown(value: float | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.3g}"
 
 
-def _shown_name(measure: str) -> str:
+def shown_name(measure: str) -> str:
+    """
+    Return a measure's name as people read it.
+    """
     return measure.replace("_", " ")
 
 
@@ -196,7 +199,7 @@ def _chart(comparison: Comparison, measure: str) -> str:
     left = round(LETTER * max(len(way.name) for way in comparison.ways)) + GAP
     scale = BARS / top
     width, height = left + BARS + VALUE, len(means) * (BAR + GAP) + GAP
-    name = html.escape(_shown_name(measure))
+    name = html.escape(shown_name(measure))
     opening = (
         f'<svg width="{width}" height="{height}" role="img" aria-label="{name} by way to cut">'
     )

@@ -21,6 +21,15 @@ from adapters.edge_files import IndexFolder
 from cli.demo import serving
 from server.settings import Settings
 
+# Set by the child itself: code between fork and exec aborts now and then where gRPC has threads.
+LIMITED = """
+import resource, sys
+from cli.main import main
+most = int(sys.argv.pop(1))
+resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+main()
+"""
+
 
 @dataclass
 class Disk:
@@ -35,15 +44,11 @@ class Disk:
         """
         Return exit code and output of a run whose files cannot grow beyond so many bytes.
         """
-
-        def limit() -> None:
-            if most_file_bytes is not None:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (most_file_bytes, most_file_bytes))
-
+        most = resource.RLIM_INFINITY if most_file_bytes is None else most_file_bytes
+        command = (sys.executable, "-c", LIMITED, str(most), "index")
         run = subprocess.run(
-            [sys.executable, "-m", "cli", "index", str(self.documents), "--index", name],
+            [*command, str(self.documents), "--index", name],
             env={**os.environ, "CONTEXT_ASSEMBLER_DATA_DIR": str(self.data), "COLUMNS": "500"},
-            preexec_fn=limit,
             capture_output=True,
             text=True,
             check=False,
