@@ -202,6 +202,7 @@ def _sources_of(given: QuestionSet, work: Path) -> Path:
             {
                 "path": one.path.name,
                 "source_id": one.doc_id,
+                "title": one.title,
                 "media_type": MEDIA_TYPE[one.doc_format],
                 "language": one.lang,
             }

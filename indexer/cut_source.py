@@ -31,6 +31,8 @@ from indexer.strategies.context_sentence import with_sentences
 from indexer.strategies.pieces import Cut, CutPart, Piece, SourceToCut
 from indexer.strategies.prefix import heading_prefix, with_prefix
 from indexer.strategies.registry import CONTEXT, chunker_of, strategy_of
+from indexer.strategies.title import SETTING as TITLE
+from indexer.strategies.title import with_titles
 
 CHUNKER = chunker_of("structure")
 """How a new index is cut unless its first run says otherwise."""
@@ -113,9 +115,11 @@ def cut_source(
     content_sha256 = sha256_of(text)
     version = file.version or content_sha256[:12]
     source = SourceToCut(
-        text, _name_of(file), file.media_type, language, embedder, chat, file.source_id
+        text, _name_of(file), file.media_type, language, embedder, chat, file.source_id, file.title
     )
     cut = strategy_of(chunker).cut(source, chunker.settings)
+    if chunker.settings.get(TITLE):
+        cut = with_titles(source, cut)
     if CONTEXT in chunker.settings:
         cut = with_sentences(source, cut, str(chunker.settings[CONTEXT]))
     origin = Provenance(

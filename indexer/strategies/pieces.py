@@ -36,6 +36,7 @@ class SourceToCut:
         name: Source id or file name: its suffix tells the language of code.
         language: BCP 47 tag; "" for unknown.
         source_id: For what is kept about the source; "" where nothing is.
+        title: As whoever gave the source named it; "" where nobody did.
         chat: Is asked where settings name a model that writes; None where there is none.
     """
 
@@ -46,6 +47,7 @@ class SourceToCut:
     embedder: DocumentEmbedder
     chat: ChatModel | None = None
     source_id: str = ""
+    title: str = ""
 
     @cached_property
     def content_sha256(self) -> str:

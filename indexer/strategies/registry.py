@@ -11,6 +11,7 @@ from typing import TypeAlias
 from adapters.store import ChunkerSpec
 from assembler.errors import InvalidRequest
 from indexer import borders
+from indexer.strategies import title
 from indexer.strategies.adaptive import cut_adaptively
 from indexer.strategies.auto import cut_automatically
 from indexer.strategies.by_model import PROMPT_VERSION as BORDERS_VERSION
@@ -85,7 +86,11 @@ FOR_ALL = {
         "",
         "model at the chat endpoint that writes a sentence of context before each chunk, in what "
         "is embedded alone",
-    )
+    ),
+    title.SETTING: Setting(
+        default=False,
+        means="a document's title stands before each chunk, in what is embedded alone",
+    ),
 }
 """Settings that every strategy takes; one that is not named is no part of the configuration."""
 
@@ -232,8 +237,9 @@ def chunker_of(name: str, given: Mapping[str, Value] | None = None) -> ChunkerSp
             known = ", ".join(settings)
             raise InvalidRequest("setting", f"{key!r} of {name} is not one of {known}")
         values[key] = settings[key].value_of(key, value)
-    if not values.get(CONTEXT):
-        values.pop(CONTEXT, None)
+    for key in FOR_ALL:
+        if not values.get(key):
+            values.pop(key, None)
     _check_together(name, values)
     version = f"{strategy.version}+borders{borders.VERSION}"
     if CONTEXT in values:
@@ -280,10 +286,11 @@ def check_limit(chunker: ChunkerSpec, most_tokens: int, room_tokens: int) -> Non
 def _check_together(name: str, values: Mapping[str, Value]) -> None:
     if values.get("model") == "":
         raise InvalidRequest("setting", f"{name} needs model=NAME, a model at the chat endpoint")
-    if name == LATE and CONTEXT in values:
-        raise InvalidRequest(
-            "setting", f"{CONTEXT} changes no vector of late; leave one of them out"
-        )
+    for key in FOR_ALL:
+        if name == LATE and key in values:
+            raise InvalidRequest(
+                "setting", f"{key} changes no vector of late; leave one of them out"
+            )
     size = int(values.get("size", 0))
     if int(values.get("overlap", 0)) >= max(size, 1):
         raise InvalidRequest("setting", f"overlap={values['overlap']} must be below size={size}")

@@ -23,6 +23,7 @@ def cut(
     *,
     media_type: str | None = None,
     language: str = "en",
+    titled: str = "",
     chat: ChatModel | None = None,
     **settings: object,
 ) -> CutSource:
@@ -31,7 +32,7 @@ def cut(
     """
     by_suffix = {".md": "text/markdown", ".txt": "text/plain"}.get(Path(name).suffix, CODE)
     return cut_source(
-        SourceFile(Path(name), name, media_type or by_suffix),
+        SourceFile(Path(name), name, media_type or by_suffix, title=titled),
         text,
         tenant="",
         language=language,
