@@ -222,9 +222,8 @@ def show_summary(console: Console, summary: Summary) -> None:
     for warning in summary.warnings[:SHOWN_WARNINGS]:
         console.print(f"[yellow]warning[/] {escape(warning)}", highlight=False)
     if len(summary.warnings) > SHOWN_WARNINGS:
-        console.print(
-            f"[yellow]warning[/] the same of {len(summary.warnings) - SHOWN_WARNINGS} more"
-        )
+        more_warnings = len(summary.warnings) - SHOWN_WARNINGS
+        console.print(f"[yellow]warning[/] {more_warnings} more; --json lists all")
     for reason, count in sorted(summary.reasons.items()):
         console.print(f"{count} documents cut by {reason}", highlight=False)
     for what, count in sorted(summary.counts.items()):

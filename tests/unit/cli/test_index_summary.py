@@ -48,3 +48,15 @@ def test_programs_get_every_count_by_its_name() -> None:
 
     assert (facts["reasons"], facts["counts"]) == ({"structure: headings": 2}, {"asked": 1})
     assert facts["report"]["borders"] == {}
+
+
+def test_five_warnings_are_shown_and_the_others_counted() -> None:
+    out = io.StringIO()
+
+    show_summary(Console(file=out, width=200), Summary(warnings=[f"w{n}" for n in range(8)]))
+
+    lines = out.getvalue().splitlines()
+    assert [line for line in lines if line.startswith("warning")] == [
+        *(f"warning w{n}" for n in range(5)),
+        "warning 3 more; --json lists all",
+    ]
