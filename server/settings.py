@@ -198,9 +198,10 @@ class Settings(QdrantSettings):
     """How long a connection lives before its client is told to connect again, so that new pods
     get their share; calls in flight go on."""
 
-    drain_delay_seconds: float = Field(default=0.0, ge=0, le=MOST_SECONDS, allow_inf_nan=False)
+    drain_delay_seconds: float = Field(default=1.0, ge=0, le=MOST_SECONDS, allow_inf_nan=False)
     """How long the service goes on as before after it has told health checks that it ends, so that
-    what balances by them sends nothing more: longer than their interval."""
+    what balances by them sends nothing more: longer than their interval. Calls that have just
+    arrived as it ends would be cancelled: a burst takes part of a second to be taken in."""
 
     drain_seconds: float = Field(default=10.0, ge=0, le=MOST_SECONDS, allow_inf_nan=False)
     """How long calls in flight may go on after a stop signal."""

@@ -72,6 +72,7 @@ def settings(
     return Settings(
         data_dir=tmp_path_factory.mktemp("data"),
         max_wait_seconds=60.0,
+        drain_delay_seconds=0.0,
         model_dir=model_folder,
         tokenizer_dir=tokenizer_folder,
     )

@@ -157,11 +157,11 @@ async def test_calls_in_flight_are_answered_while_the_service_drains(running: Ru
     await running.task
 
 
-async def test_while_health_checks_hear_of_the_end_new_calls_are_answered(
+async def test_while_health_checks_hear_of_the_end_a_burst_of_calls_is_answered(
     settings: Settings, handbook: Summary
 ) -> None:
     assert handbook.is_published
-    async with running_service(settings, drain_delay_seconds=1.0) as one:
+    async with running_service(settings, drain_delay_seconds=4.0) as one:
         assert (await one.stub.AssembleContext(asking())).context.context
         one.stop.set()
         health = health_pb2_grpc.HealthStub(one.channel)
@@ -169,7 +169,9 @@ async def test_while_health_checks_hear_of_the_end_new_calls_are_answered(
         while (await health.Check(asked)).status == health_pb2.HealthCheckResponse.SERVING:
             await asyncio.sleep(0.01)
 
-        assert (await one.stub.AssembleContext(asking())).context.context
+        replies = await asyncio.gather(*(one.stub.AssembleContext(asking()) for _ in range(30)))
+
+        assert all(reply.context.context for reply in replies)
         await one.task
 
 
