@@ -35,7 +35,7 @@ from indexer.cut_source import sha256_of
 
 SHOWN_PROBLEMS = 100
 SAMPLES = 20
-"""Chunks that are searched for by their own text and vector."""
+"""Chunks that are searched for by their own text and vector, by those who may read them."""
 
 REACH = 10
 """A sampled chunk has to be among so many hits."""
@@ -104,11 +104,11 @@ def verify_index(
             chunks += _checked_row(tenant, ledger.revision, row, points, found)
         _check_orphans(tenant, ledger.revision, points, found)
         version = IndexVersion(ledger.generation, ledger.revision)
-        open_chunks = [pair for pair in chunks if pair[0].readers is None]
-        step = max(len(open_chunks) // samples, 1) if samples else 1
-        asked = Scope(tenant, versions=VersionPolicy.ALL)
-        scope = ReadScope(index, version, readers_required=False, asked=asked)
-        for row, chunk in open_chunks[::step][:samples]:
+        readable = [pair for pair in chunks if pair[0].readers != ()]
+        step = max(len(readable) // samples, 1) if samples else 1
+        for row, chunk in readable[::step][:samples]:
+            asked = Scope(tenant, row.readers, versions=VersionPolicy.ALL)
+            scope = ReadScope(index, version, ledger.readers_required, asked)
             _search(scope, row, chunk, part, points, found)
         return found
 

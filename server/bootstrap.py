@@ -19,6 +19,7 @@ from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 from prometheus_client import CollectorRegistry, disable_created_metrics
 
+from adapters.attachment import AttachedInvalid
 from adapters.cross_encoder import CrossEncoderReranker
 from adapters.embedder import OnnxEmbedder
 from adapters.head import SETTLE_SECONDS
@@ -29,13 +30,14 @@ from adapters.remote_embedder import RemoteEmbedder
 from adapters.remote_reranker import Dialect, RemoteReranker
 from adapters.token_counters import TokenizerFolder
 from assembler.assemble import ContextAssembler
-from assembler.errors import ContextAssemblerError, EmbedderUnavailable
+from assembler.errors import EmbedderUnavailable
 from assembler.ports import Embedder, Reranker
 from server.access import Access
 from server.admission import Admission
 from server.attached_watch import AttachedWatch
 from server.backend import Backend, make_backend, records_of
 from server.binding import bound
+from server.callers import CallersInvalid
 from server.data_folder import make_data_folder
 from server.denials import Denials
 from server.dependency_metrics import DependencyMetrics
@@ -43,9 +45,10 @@ from server.index_metrics import IndexMetrics
 from server.index_watch import IndexWatch
 from server.interceptors import CallInterceptor
 from server.metrics import Metrics
-from server.profiles import read_profiles
+from server.profiles import ProfilesInvalid, read_profiles
 from server.readiness import Readiness
 from server.service import ContextAssemblerService, Parts
+from server.setting_rules import SettingUnusable, naming
 from server.settings import Settings
 from server.tls import TlsFiles, server_credentials
 from server.traces import Traces, make_traces
@@ -91,20 +94,20 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
     Return everything wired, with models and tokenizers loaded.
 
     Raises:
-        ContextAssemblerError: A model or tokenizer cannot be loaded; the message says what to do.
-        ProfilesInvalid: The file of profiles is not what it has to be.
-        CallersInvalid: The file of callers is not.
         TlsInvalid: A TLS file cannot be used.
         TracesUnavailable: Traces are switched on, and their library is not installed.
-        SettingUnusable: A port cannot be bound, or the folder of the embedded engine not made.
+        SettingUnusable: A model, a tokenizer or a file cannot be loaded, a port cannot be bound, or
+            the folder of the embedded engine not made.
+        ContextAssemblerError: A remote model or a reranker cannot be used.
     """
     traces = make_traces(settings)
     disable_created_metrics()  # type: ignore[no-untyped-call] # the library leaves it untyped
     counters = RememberedTokenizers(TokenizerFolder(settings.tokenizer_dir))
     if not counters.names():
-        raise ContextAssemblerError(
-            f"tokenizer_dir: {settings.tokenizer_dir} is missing or holds no tokenizer; "
-            "`context-assembler tokenizers` fills it"
+        raise SettingUnusable(
+            "tokenizer_dir",
+            f"{settings.tokenizer_dir} is missing or holds no tokenizer; "
+            "`context-assembler tokenizers` fills it",
         )
     first = make_embedder(settings)
     embedders = (first, *more_embedders(settings, first))
@@ -127,14 +130,19 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
     if settings.qdrant_url is not None:
         calls = DependencyMetrics(metrics.registry, readiness.turned)
     make_data_folder(settings)
-    backend = make_backend(settings, calls)
+    with naming("attached_file", AttachedInvalid):
+        backend = make_backend(settings, calls)
+    with naming("profiles_file", ProfilesInvalid):
+        profiles = read_profiles(settings.profiles_file)
+    with naming("api_keys_file", CallersInvalid):
+        access = Access(settings.api_keys_file, metrics, logger)
     parts = Parts(
         assembler=ContextAssembler(
             catalog=backend.index,
             index=backend.index,
             embedder=embedder,
             counters=counters,
-            profiles=read_profiles(settings.profiles_file),
+            profiles=profiles,
             clock=time.perf_counter,
             reranker=make_reranker(settings),
             more_embedders=more,
@@ -147,7 +155,6 @@ def build(settings: Settings, logger: FilteringBoundLogger) -> Service:
         record=metrics.record,
         settings=settings,
     )
-    access = Access(settings.api_keys_file, metrics, logger)
     admission = Admission(
         running=settings.inflight_limit,
         waiting=settings.max_waiting,
@@ -215,7 +222,8 @@ def make_embedder(settings: Settings) -> Embedder:
     Return the exported model, or the remote one where one is named.
     """
     if settings.embedder_url is None:
-        return OnnxEmbedder(settings.model_dir, threads=settings.threads)
+        with naming("model_dir", EmbedderUnavailable):
+            return OnnxEmbedder(settings.model_dir, threads=settings.threads)
     key = settings.embedder_api_key
     return RemoteEmbedder(
         settings.embedder_url,
@@ -237,11 +245,13 @@ def more_embedders(settings: Settings, first: Embedder) -> tuple[Embedder, ...]:
     places = {first.identity.sha256: "the first model"}
     found: list[Embedder] = []
     for folder in settings.more_model_dirs:
-        embedder = OnnxEmbedder(folder, threads=settings.threads)
+        with naming("more_model_dirs", EmbedderUnavailable):
+            embedder = OnnxEmbedder(folder, threads=settings.threads)
         sha256 = embedder.identity.sha256
         if sha256 in places:
-            raise EmbedderUnavailable(
-                f"{folder} holds the same model as {places[sha256]}; leave one out"
+            raise SettingUnusable(
+                "more_model_dirs",
+                f"{folder} holds the same model as {places[sha256]}; leave one out",
             )
         places[sha256] = str(folder)
         found.append(embedder)

@@ -4,6 +4,8 @@ Rules that hold for every setting of a kind: paths, keys, addresses; and how fau
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import SplitResult, urlsplit
@@ -23,6 +25,20 @@ class SettingUnusable(RuntimeError):
 
     def __init__(self, setting: str, problem: str) -> None:
         super().__init__(f"{PREFIX}{setting.upper()}: {problem}")
+
+
+@contextmanager
+def naming(setting: str, *faults: type[Exception]) -> Iterator[None]:
+    """
+    Raise faults of what a setting names with the setting's name.
+
+    Raises:
+        SettingUnusable: One of the faults was raised.
+    """
+    try:
+        yield
+    except faults as error:
+        raise SettingUnusable(setting, str(error)) from error
 
 
 class CheckedSettings(BaseSettings):

@@ -182,6 +182,24 @@ async def test_what_is_as_it_was_written_is_whole(backend: Backend) -> None:
 
 
 @STORED
+async def test_what_has_readers_is_searched_for_as_one_of_them(backend: Backend) -> None:
+    bring_to(backend.store, [CATS, DOGS])
+    with backend.store.publication("docs", "") as publication:
+        publication.open_generation(manifest())
+        publication.set_readers("cats", ("ann", "bob"))
+        publication.set_readers("dogs", ())
+        readers = {"cats": ("ann", "bob"), "dogs": ()}
+        rows = [replace(row, readers=readers[row.source_id]) for row in publication.ledger.rows]
+        publication.commit(rows, readers_required=True, summary=summary_of(2))
+
+    found = verify_index("docs", "", backend.store)
+
+    assert found.problems == []
+    cats = next(row for row in rows if row.source_id == "cats")
+    assert found.samples == found.found_by_vector == found.found_by_text == cats.chunks
+
+
+@STORED
 @pytest.mark.parametrize(
     ("wanted", "payload", "problem"),
     [

@@ -16,10 +16,10 @@ from contextassembler.v1 import context_pb2 as pb
 from adapters.edge_store import EdgeStore
 from adapters.embedder import OnnxEmbedder
 from adapters.model_files import TOKENIZER, WEIGHTS, read_description, write_description
-from assembler.errors import EmbedderUnavailable
 from indexer.index import run_index
 from indexer.request import IndexRequest
 from server.bootstrap import make_embedder, more_embedders
+from server.setting_rules import SettingUnusable
 from server.settings import Settings
 from tests.edge.in_process import Running, reason_of, running_service
 
@@ -106,9 +106,9 @@ async def test_one_model_in_two_folders_is_refused(settings: Settings, variant: 
     twice = settings.model_copy(update={"more_model_dirs": (variant, variant)})
     again = settings.model_copy(update={"more_model_dirs": (settings.model_dir,)})
 
-    with pytest.raises(EmbedderUnavailable, match=f"same model as {variant}"):
+    with pytest.raises(SettingUnusable, match=rf"MORE_MODEL_DIRS: .* same model as {variant}"):
         more_embedders(twice, first)
-    with pytest.raises(EmbedderUnavailable, match="same model as the first model"):
+    with pytest.raises(SettingUnusable, match=r"MORE_MODEL_DIRS: .* same model as the first model"):
         more_embedders(again, first)
 
 

@@ -239,8 +239,42 @@ def test_a_service_does_not_start_without_a_tokenizer(
     code, shown = run("serve")
 
     assert code == 1
-    assert f"error: tokenizer_dir: {tmp_path / name} is missing or holds no tokenizer" in shown
+    assert (
+        f"error: CONTEXT_ASSEMBLER_TOKENIZER_DIR: {tmp_path / name} is missing or holds no tokenizer"
+        in shown
+    )
     assert "`context-assembler tokenizers`" in shown
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "more"),
+    [
+        ("MODEL_DIR", "{}", {}),
+        ("MORE_MODEL_DIRS", '["{}"]', {}),
+        ("PROFILES_FILE", "{}", {}),
+        ("API_KEYS_FILE", "{}", {}),
+        ("ATTACHED_FILE", "{}", {"QDRANT_URL": "http://127.0.0.1:1"}),
+    ],
+)
+def test_what_is_missing_is_told_with_the_variable_that_names_it(
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    model_folder: Path,
+    tokenizer_folder: Path,
+    variable: str,
+    value: str,
+    more: dict[str, str],
+) -> None:
+    missing = tmp_path / "missing"
+    given = {"MODEL_DIR": model_folder, "TOKENIZER_DIR": tokenizer_folder, "DATA_DIR": tmp_path}
+    for name, text in {**given, **more, variable: value.format(missing)}.items():
+        monkeypatch.setenv(f"CONTEXT_ASSEMBLER_{name}", str(text))
+
+    code, shown = run("serve")
+
+    assert code == 1
+    assert shown.startswith(f"error: CONTEXT_ASSEMBLER_{variable}: {missing}")
 
 
 def test_help_shows_brackets_and_every_choice(run: Run) -> None:
