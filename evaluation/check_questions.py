@@ -5,13 +5,19 @@ Check a team's questions line by line, and say of each problem how it is mended.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from evaluation.passages import exact_places, near_places
 from evaluation.question_set import Question, QuestionSetInvalid, object_of, read_lines
-from evaluation.team_questions import Texts, read_question
+from evaluation.team_questions import (
+    EVIDENCE_FIELDS,
+    QUESTION_FIELDS,
+    Texts,
+    read_question,
+)
 
 FEWEST_QUESTIONS = 50
 """Fewer tell little: intervals are wide."""
@@ -92,12 +98,25 @@ async def check_questions(
         if same != place:
             findings.append(Finding(place, f"asks what {same} asks", is_error=False))
         findings += (
-            Finding(place, said, is_error=False) for said in _oddities(question, everything)
+            Finding(place, said, is_error=False)
+            for said in (*_unread(row), *_oddities(question, everything))
         )
     if len(questions) < FEWEST_QUESTIONS:
         few = f"{len(questions)} questions can be used; {FEWEST_QUESTIONS} and more tell something"
         findings.append(Finding(str(path), few, is_error=not questions))
     return CheckedQuestions(tuple(questions), tuple(findings))
+
+
+def _unread(row: Mapping[str, Any]) -> Iterator[str]:
+    """
+    Tell the fields that nobody reads: one may be another one mistyped.
+    """
+    places: list[tuple[str, Mapping[str, Any], Sequence[str]]] = [("", row, QUESTION_FIELDS)]
+    places += [(f"evidence[{n}].", one, EVIDENCE_FIELDS) for n, one in enumerate(row["evidence"])]
+    for inside, fields, known in places:
+        for name in fields:
+            if name not in known:
+                yield f"{inside}{name} is not read; known are {', '.join(known)}"
 
 
 def _oddities(question: Question, everything: Mapping[tuple[str, str], str]) -> list[str]:

@@ -290,11 +290,14 @@ def read_lines(path: Path) -> Sequence[str]:
     Raises:
         QuestionSetInvalid: It cannot be read.
     """
-    return _read(path).split("\n")
+    return _read(path).removeprefix("\ufeff").split("\n")
 
 
 def _read(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise QuestionSetInvalid(str(path), "", f"cannot be read: {error}") from error
+    except OSError as error:
+        raise QuestionSetInvalid(str(path), "", f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        problem = f"is not UTF-8 at byte {error.start}; save it as UTF-8"
+        raise QuestionSetInvalid(str(path), "", problem) from error

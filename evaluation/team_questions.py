@@ -29,6 +29,9 @@ from evaluation.question_set import (
     text_of,
 )
 
+QUESTION_FIELDS = ("question", "evidence")
+EVIDENCE_FIELDS = ("source_id", "version", "text", "start", "end")
+
 
 class TextMissing(Exception):
     """

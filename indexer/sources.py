@@ -155,8 +155,11 @@ def _told(path: Path, roots: Sequence[Path]) -> dict[str, dict[str, Any]]:
     told: dict[str, dict[str, Any]] = {}
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidRequest("sources", f"{path}: {error}") from error
+    except OSError as error:
+        raise InvalidRequest("sources", f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        problem = f"is not UTF-8 at byte {error.start}; save it as UTF-8"
+        raise InvalidRequest("sources", f"{path}: {problem}") from error
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue

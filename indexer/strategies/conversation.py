@@ -27,7 +27,7 @@ def cut_by_turns(source: SourceToCut, values: Values, fallback: Values) -> Cut:
     turns = turns_of(source.text)
     if not turns:
         cut = cut_by_structure(source, fallback)
-        return Cut(cut.parts, cut.cutter, "structure: no turns of two speakers")
+        return Cut(cut.parts, cut.cutter, "structure: no four turns of two speakers")
     size = min(int(values["size"]), source.room_tokens)
     most = max(int(values["section_tokens"]), size)
     cutter = source.cutter(size)

@@ -128,3 +128,29 @@ def test_places_of_a_passage() -> None:
     assert exact_places("", "abc") == []
     assert near_places(" \n", "abc") == []
     assert near_places("it's - (so)", "IT\u2019S \u2013\n(so) it's—(so)") == [Span(0, 11)]
+
+
+async def test_fields_that_nobody_reads_are_told(tmp_path: Path) -> None:
+    asked = row("Trains are slow.", verison="9") | {"note": "mine"}
+
+    found = await checked(tmp_path, asked)
+
+    assert found.is_sound
+    assert [one.said for one in found.findings[:-1]] == [
+        "note is not read; known are question, evidence",
+        "evidence[0].verison is not read; known are source_id, version, text, start, end",
+    ]
+
+
+async def test_a_byte_order_mark_is_no_part_of_the_first_line(tmp_path: Path) -> None:
+    found = await checked(tmp_path, "\ufeff" + json.dumps(row("Trains are slow.")))
+
+    assert [one.evidence[0].text for one in found.questions] == ["Trains are slow."]
+
+
+async def test_a_file_of_another_encoding_is_told_with_the_remedy(tmp_path: Path) -> None:
+    path = tmp_path / "q.jsonl"
+    path.write_text(json.dumps(row("Trains are slow.")), encoding="utf-16")
+
+    with pytest.raises(QuestionSetInvalid, match="is not UTF-8 at byte 0; save it as UTF-8"):
+        await check_questions(path, GivenTexts(TEXTS), TEXTS)
