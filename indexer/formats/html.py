@@ -10,7 +10,8 @@ from bs4 import BeautifulSoup, Tag
 from bs4.element import PreformattedString
 
 from indexer.formats.converted import Converted, NotConverted
-from indexer.formats.html_tables import TableConverter, close_cells, plain_cells
+from indexer.formats.html_tables import TableConverter, plain_cells
+from indexer.formats.html_tree import HtmlTree
 
 UNREAD = ("script", "style", "nav", "template", "noscript", "dialog")
 OF_SITE = ("header", "footer", "aside")
@@ -48,7 +49,7 @@ def html_to_markdown(html: str) -> Converted:
 
 
 def _markdown(html: str) -> Converted:
-    soup = BeautifulSoup(html, "html.parser")
+    soup = HtmlTree(html)
     for tag in soup(list(UNREAD)):
         tag.decompose()
     for part in soup.find_all(string=lambda text: isinstance(text, PreformattedString)):
@@ -62,7 +63,6 @@ def _markdown(html: str) -> Converted:
     for tag in soup("a"):
         if tag.get_text().strip() == PERMALINK:
             tag.decompose()
-    close_cells(soup)
     mains = soup("main")
     page = mains[0] if len(mains) == 1 else soup.body or soup
     text = TableConverter(heading_style="ATX", bullets="-").convert_soup(page)
