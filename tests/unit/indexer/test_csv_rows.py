@@ -35,7 +35,7 @@ from indexer.formats.rows import csv_to_markdown
         ("Posten;Betrag\nHotel;40,50\nTaxi;12,30\nBus;3,10;bar", ";"),
         ("Posten;Betrag;Anteil\nHotel;40,50;0,25\nTaxi;12,30;0,75\nBus;3,10", ";"),
         ("Bericht, 2026\nPosten;Betrag\nHotel;40,50\nTaxi;12,30", ";"),
-        ("Name, Vorname;Betrag\nMeier, Ida;40,50\nAbt, Udo;12,30", ";"),
+        ("Name, Vorname;Betrag\nMeier, Ida;40,50\nAbt, Karl;12,30", ";"),
         ("name,tags\na,x;y\nb,x;z", ","),
         ("name,tags\na,x|y\nb,x|z\nc,x|y|z", ","),
         ("name,tags,more\na,x;y\nb,x;z,3\nc,u;v,4", ","),
