@@ -4,9 +4,14 @@ Raised and lowered text of HTML keeps apart from what it stands at.
 
 from __future__ import annotations
 
+import io
+import zipfile
+
 import pytest
 
 from indexer.formats.html import html_to_markdown
+from indexer.formats.office import docx_to_markdown
+from tests.documents import archive, docx
 
 
 @pytest.mark.parametrize(
@@ -57,3 +62,14 @@ def test_cells_mark_raised_text() -> None:
     assert html_to_markdown(f"<table>{rows}</table>").text == (
         "| area | 10^3 m^2 |\n| --- | --- |\n| a note | b^c |\n"
     )
+
+
+def test_raised_text_of_word_has_a_mark() -> None:
+    pytest.importorskip("mammoth")
+    with zipfile.ZipFile(io.BytesIO(docx(("", "10XX m")))) as read:
+        files = {name: read.read(name).decode() for name in read.namelist()}
+    raised = '<w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>3</w:t></w:r>'
+    parts = f"10</w:t></w:r><w:r>{raised}<w:r><w:t xml:space='preserve'>"
+    files["word/document.xml"] = files["word/document.xml"].replace("10XX", parts)
+
+    assert docx_to_markdown(archive(**files)).text == "10^3 m\n"
