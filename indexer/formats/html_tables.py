@@ -67,22 +67,6 @@ class TableConverter(MarkdownConverter):
         return f"\n\n{caption.strip()}\n\n{lines}\n\n"
 
 
-def close_cells(soup: Tag) -> None:
-    """
-    Move cells and rows out of the ones before them, which HTML need not close.
-    """
-    moved: list[tuple[Tag, Tag]] = []
-    outermost: dict[int, Tag] = {}
-    for tag in soup(["tr", "td", "th"]):
-        same = ("tr",) if tag.name == "tr" else ("td", "th")
-        around = tag.find_parent([*same, "tr", "table"])
-        if around is not None and around.name in same:
-            outer = outermost[id(tag)] = outermost.get(id(around), around)
-            moved.append((outer, tag))
-    for outer, tag in reversed(moved):  # the innermost first: each is small by then
-        outer.insert_after(tag)
-
-
 def plain_cells(text: str) -> str:
     """
     Return a text in which cells and rows stand outside of a table.
