@@ -87,6 +87,13 @@ def damaged(kind: str, error: Exception) -> NotConverted:
     return NotConverted(f"is damaged or no {kind} file: {error or type(error).__name__}")
 
 
+def counted(counts: Mapping[str, int]) -> str:
+    """
+    Return how many there are of each kind, as the middle of a sentence; "" for none.
+    """
+    return ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+
+
 def table(rows: list[list[str]]) -> str:
     """
     Return rows of plain text as a Markdown table whose first row is the header; "" for no rows.

@@ -5,25 +5,37 @@ Word and PowerPoint files to Markdown.
 from __future__ import annotations
 
 import io
+import re
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
-from indexer.formats.converted import Converted, NotConverted, damaged, library, table, zipped
-from indexer.formats.hidden_text import without_hidden_text
+from indexer.formats.converted import (
+    Converted,
+    NotConverted,
+    counted,
+    damaged,
+    library,
+    table,
+    zipped,
+)
+from indexer.formats.equations import with_marks
 from indexer.formats.html import html_to_markdown
+from indexer.formats.word_text import word_text
+
+NOTE_REFERENCE = re.compile(r"<sup>(<a [^>]*>\[\d+\]</a>)</sup>")
 
 
 def docx_to_markdown(content: bytes) -> Converted:
     """
-    Return headings, paragraphs, lists and tables of a Word file; hidden text is left out.
+    Return headings, paragraphs, lists and tables of a Word file. Hidden text, comments, and the
+    headers and footers of its pages are left out.
 
     Raises:
         NotConverted: It is protected or damaged.
     """
     mammoth = library("mammoth")
     try:
-        shown, hidden = without_hidden_text(content)
+        shown, counts = word_text(content)
         html = mammoth.convert_to_html(
             io.BytesIO(shown), convert_image=mammoth.images.img_element(lambda _: {})
         ).value
@@ -31,9 +43,12 @@ def docx_to_markdown(content: bytes) -> Converted:
         raise
     except Exception as error:
         raise damaged("Word", error) from error
+    html = NOTE_REFERENCE.sub(r"\1", html)
     found = html_to_markdown(f"<body>{html}</body>")
-    left_out = (f"has {hidden} hidden pieces of text, which are left out",) if hidden else ()
-    return replace(found, left_out=left_out)
+    told = counted(counts)
+    return Converted(
+        with_marks(found.text), left_out=(f"has {told}, which are left out",) if told else ()
+    )
 
 
 def pptx_to_markdown(content: bytes) -> Converted:

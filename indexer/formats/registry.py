@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from indexer.formats.chats import chats_to_markdown
 from indexer.formats.converted import Converted
 from indexer.formats.epub import epub_to_markdown
 from indexer.formats.excel import xlsx_to_markdown
 from indexer.formats.html import html_to_markdown
 from indexer.formats.office import docx_to_markdown, pptx_to_markdown
 from indexer.formats.pdf import pdf_to_text
-from indexer.formats.rows import chats_to_markdown, csv_to_markdown
+from indexer.formats.rows import csv_to_markdown
 
 OFFICE = "application/vnd.openxmlformats-officedocument"
 SUFFIXES = {

@@ -108,7 +108,7 @@ def test_chats_become_turns(tmp_path: Path) -> None:
     ]
     text = "\n".join(json.dumps(one) for one in rows)
     assert read(tmp_path, "a.jsonl", text).text == (
-        "[10:32] **user:** Where?\n\n**gpt:** Here\nand there\n\n# Second chat\n\n**user:** \n\n"
+        "[10:32] **user:** Where?\n\n**gpt:** Here\nand there\n\n# Second chat\n\n"
         "**Ada:** 5\n\n# Conversation\n\n**Bob:** hi\n"
     )
 
