@@ -89,7 +89,7 @@ def _main_part(soup: BeautifulSoup) -> tuple[Tag, int]:
         ]
     mains = soup("main")
     page = soup.body or soup
-    if len(mains) == 1:
+    if len(mains) == 1 and mains[0].get_text(strip=True):
         beside.append(page)
         page = mains[0].extract()
         for tag in soup("title"):

@@ -42,9 +42,8 @@ class PageConverter(TableConverter):
 
     convert_aside = convert_dialog = convert_details = convert_summary = convert_main
     convert_header = convert_footer = convert_hgroup = convert_figure = convert_main
-    convert_address = convert_center = convert_fieldset = convert_legend = convert_form = (
-        convert_main
-    )
+    convert_address = convert_center = convert_fieldset = convert_legend = convert_main
+    convert_form = convert_menu = convert_main
 
     def convert_option(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         """
@@ -53,7 +52,7 @@ class PageConverter(TableConverter):
         del el, parent_tags
         return f"\n{text.strip()}\n"
 
-    convert_optgroup = convert_option
+    convert_optgroup = convert_button = convert_textarea = convert_option
 
     def convert_sup(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         """

@@ -73,3 +73,16 @@ def test_raised_text_of_word_has_a_mark() -> None:
     files["word/document.xml"] = files["word/document.xml"].replace("10XX", parts)
 
     assert docx_to_markdown(archive(**files)).text == "10^3 m\n"
+
+
+def test_blocks_and_controls_are_parted() -> None:
+    html = "<form><fieldset>Field</fieldset><button>Save</button><button>Cancel</button></form>"
+    html += "<menu><li>One</li><li>Two</li></menu>end"
+
+    text = html_to_markdown(html).text
+
+    assert text.split("\n\n") == ["Field", "Save\nCancel", "- One\n- Two", "end\n"]
+
+
+def test_an_empty_main_hides_no_page() -> None:
+    assert html_to_markdown("<body><main> </main><p>All words.</p></body>").text == "All words.\n"
