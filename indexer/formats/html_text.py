@@ -24,6 +24,8 @@ INLINE = frozenset(
 )
 """Elements that part no words."""
 
+TEXT = INLINE - MARKS.keys()
+
 
 class PageConverter(TableConverter):
     """
@@ -61,13 +63,13 @@ class PageConverter(TableConverter):
         It is as it is where it is a link or an ordinal, or has no letter and no digit.
         """
         del parent_tags
-        plain = " ".join(el.get_text().split())
+        plain = " ".join("".join(el.find_all(string=True)).split())
         before, after = _before(el), _after(el)
         is_joined = before.strip() or after.isalnum() or after in MARKS.values()
         is_ordinal = before.isdigit() and plain.lower() in ORDINALS
         if not is_joined or is_ordinal or _is_link(el) or not any(map(str.isalnum, plain)):
             return text
-        is_plain = PLAIN.fullmatch(plain) and not el.find([*MARKS, "img"])
+        is_plain = PLAIN.fullmatch(plain) and not el.find(lambda tag: tag.name not in TEXT)
         runs_on = any(kind(plain[-1]) and kind(after) for kind in (str.isdigit, str.isalpha))
         inside = plain if is_plain and not runs_on else f"({text.strip()})"
         return f"{MARKS[el.name]}{inside}"

@@ -78,6 +78,8 @@ class HtmlTree(BeautifulSoup):
             self._end(*ENDED[name])
         if name in _ENDS_P:
             self._end(*_P)
+        if name in _CELLS and self._is_beside_rows():
+            super().handle_starttag("tr", None, None, {})
         if len(self.tagStack) > MOST_DEPTH:
             raise RecursionError
         return super().handle_starttag(name, *args, **kwargs)
@@ -94,6 +96,10 @@ class HtmlTree(BeautifulSoup):
                 super().handle_endtag(name, nsprefix)
             if around.name == name or around.name in inside:
                 return
+
+    def _is_beside_rows(self) -> bool:
+        names = (tag.name for tag in reversed(self.tagStack))
+        return next((name for name in names if name in ("tr", "table")), "") == "table"
 
     def _end(self, ended: AbstractSet[str], around: AbstractSet[str]) -> None:
         """

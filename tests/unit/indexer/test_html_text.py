@@ -43,6 +43,7 @@ from tests.documents import archive, docx
         ("a<sup><a href='#n'>1</a></sup>", "a[1](#n)"),
         ("a<a href='#n'><sup>1</sup></a>", "a[1](#n)"),
         ("<a href='#n'>10<sup>3</sup></a>", "[10^3](#n)"),
+        ("a<sup>b<rt>c</sup>", "a^(bc)"),
         ("a<sup>1<img alt=b src=c></sup>", "a^(1![b](c))"),
     ],
 )
