@@ -15,6 +15,8 @@ from assembler.errors import DeadlineExceeded, Overloaded
 
 STANDING_SHARE = 0.1
 LEARNING_RATE = 1 / 16
+EXPECTED_SHARE = 0.5
+"""So much of its patience may a call expect to wait: turns come later than expected at times."""
 
 Place: TypeAlias = "asyncio.Future[None]"
 
@@ -104,7 +106,7 @@ class Admission:
         others = (len(line) for name, line in self._lines.items() if name != tenant)
         ahead = own + sum(min(length, own + 1) for length in others)
         seconds = ahead * self._seconds_of_work / self._most_running
-        if seconds > patience:
+        if seconds > EXPECTED_SHARE * patience:
             raise self._refusal(f"its turn would come in {seconds:.3f} s")
 
     def _learn(self, seconds: float) -> None:

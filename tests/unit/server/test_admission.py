@@ -171,7 +171,7 @@ async def test_while_no_place_gets_free_a_tenth_of_the_patience_is_enough() -> N
 
 
 async def test_who_would_wait_in_vain_is_refused_at_once() -> None:
-    some = calls(running=2, waiting=99, patience_seconds=20.0)
+    some = calls(running=2, waiting=99, patience_seconds=30.0)
     for name in ("a", "b"):
         await some.begin(name)
     await pass_time(16.0)
