@@ -18,6 +18,7 @@ from indexer.formats.hidden_text import STYLES, W, hiding_styles, remove_hidden
 
 READ = re.compile(r"word/(?:document|footnotes|endnotes)\d*\.xml")
 AROUND_PAGES = re.compile(r"word/(?:header|footer)\d*\.xml")
+CHARTS = re.compile(r"word/charts/chart(?:Ex)?\d*\.xml")
 COMMENTS = "word/comments.xml"
 OPENED = tuple(f"{W}{name}" for name in ("fldSimple", "dir", "bdo", "ruby", "rubyBase"))
 """Elements that stand around runs, and that the converter leaves out with them."""
@@ -71,13 +72,14 @@ def _parsed(part: bytes) -> ET.Element:
 
 def _unread(parts: dict[str, bytes]) -> Counter[str]:
     """
-    Return how many comments, and page headers and footers of words, there are.
+    Return how many comments, charts, and page headers and footers of words, there are.
     """
     around = [_parsed(part) for name, part in parts.items() if AROUND_PAGES.fullmatch(name)]
     comments = _parsed(parts[COMMENTS]).iter(f"{W}comment") if COMMENTS in parts else ()
     return Counter(
         {
             "comments": sum(bool(_text(one)) for one in comments),
+            "charts": sum(bool(CHARTS.fullmatch(name)) for name in parts),
             "page headers and footers": sum(any(map(str.isalpha, _text(one))) for one in around),
         }
     )

@@ -127,14 +127,16 @@ def test_hidden_rows_of_tables_are_left_out_and_counted() -> None:
     assert found.left_out == ("has 1 hidden rows of tables, which are left out",)
 
 
-def test_comments_and_heads_of_pages_are_counted() -> None:
+def test_comments_charts_and_heads_of_pages_are_counted() -> None:
     found = docx_to_markdown(
         word(
             run("seen"),
             comments=f"<w:comment w:id='0'><w:p>{run('why?')}</w:p></w:comment><w:comment w:id='1'/>",
             header1=f"<w:p>{run('Draft')}</w:p>",
             footer1=f"<w:p>{run('3')}</w:p>",
+            **{"charts/chart1": ""},
         )
     )
     assert found.text == "seen\n"
-    assert found.left_out == ("has 1 comments, 1 page headers and footers, which are left out",)
+    (told,) = found.left_out
+    assert told == "has 1 comments, 1 charts, 1 page headers and footers, which are left out"
