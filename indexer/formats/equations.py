@@ -5,7 +5,6 @@ Raised and lowered text and equations of Word as plain text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from xml.etree import ElementTree as ET
 
 M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
@@ -36,8 +35,9 @@ def equation(of: ET.Element) -> str:
     """
     Return an equation in one line: fractions with /, powers with ^, indices with _, roots with √.
     """
-    parts = {one.tag.removeprefix(M): equation(one) for one in of}
-    inner = [equation(one) for one in of if one.tag == f"{M}e"]
+    named = [(one.tag.removeprefix(M), equation(one)) for one in of if not one.tag.endswith("Pr")]
+    parts = dict(named)
+    inner = [text for name, text in named if name == "e"]
     base = "".join(inner)
     raised = "".join(
         marked(parts[name], mark)
@@ -60,18 +60,14 @@ def equation(of: ET.Element) -> str:
             between = _property(of, "sepChr", "|").join(inner)
             text = f"{_property(of, 'begChr', '(')}{between}{_property(of, 'endChr', ')')}"
         case "m":
-            text = _joined(of, "; ")
+            text = "; ".join(part for _, part in named)
         case "mr":
             text = ", ".join(inner)
         case "eqArr":
             text = "; ".join(inner)
         case _:
-            text = _joined(of, "")
+            text = "".join(part for _, part in named)
     return text
-
-
-def _joined(of: Iterable[ET.Element], between: str) -> str:
-    return between.join(equation(one) for one in of if not one.tag.endswith("Pr"))
 
 
 def _property(of: ET.Element, name: str, otherwise: str) -> str:

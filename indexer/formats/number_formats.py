@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from datetime import timedelta
+from functools import lru_cache
 
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|[_*].|\[\$(?P<currency>[^\]-]*)[^\]]*\]|\[[^\]]*\]'
@@ -38,11 +39,12 @@ def with_words(number: str, value: float, shape: str) -> str:
         return number
     if _SCALED.search(digits):
         before, after = _currency(before), _currency(after)
-    before, after = (" ".join(one.split(" ")) if _says(one) else "" for one in (before, after))
+    before, after = (one if _says(one) else "" for one in (before, after))
     sign = "-" if before and number.startswith("-") else ""
     return f"{sign}{before.lstrip()}{number.removeprefix(sign)}{after.rstrip()}"
 
 
+@lru_cache(maxsize=256)
 def _parts(shape: str) -> list[tuple[str, str, str]]:
     """
     Return, for each part of a format, what stands before the number, after it, and its digits.

@@ -113,6 +113,13 @@ def test_equations_are_written_in_a_line(inner: str, text: str) -> None:
     assert docx_to_markdown(word(alone)).text == f"{text}\n"
 
 
+def test_equations_that_are_nested_deep_are_gone_through_once() -> None:
+    depth = 60
+    inner = "<m:f><m:num>" * depth + m("1") + f"</m:num><m:den>{m('2')}</m:den></m:f>" * depth
+    found = docx_to_markdown(word(f"<m:oMath>{inner}</m:oMath>"))
+    assert found.text == "(" * (depth - 1) + "1" + "/2)" * (depth - 1) + "/2\n"
+
+
 def test_hidden_rows_of_tables_are_left_out_and_counted() -> None:
     with zipfile.ZipFile(io.BytesIO(docx(rows=[("a",), ("unseen",), ("b",)]))) as read:
         files = {name: read.read(name).decode() for name in read.namelist()}
