@@ -51,7 +51,7 @@ def _parts(shape: str) -> list[tuple[str, str, str]]:
     """
     parts: list[tuple[str, str, str]] = []
     before = pending = digits = ""
-    for token in _TOKEN.finditer(f"{shape};"):
+    for token in _TOKEN.finditer(shape):
         if token["end"]:
             parts.append((before, pending, digits))
             before = pending = digits = ""
@@ -62,7 +62,7 @@ def _parts(shape: str) -> list[tuple[str, str, str]]:
         else:
             named = (token[name] for name in ("quoted", "escaped", "currency", "bare"))
             pending += next((one for one in named if one), "")
-    return parts
+    return [*parts, (before, pending, digits)]
 
 
 def _says(words: str) -> bool:
