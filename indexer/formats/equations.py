@@ -1,5 +1,5 @@
 """
-Raised and lowered text and equations of Word as plain text.
+Equations of Word as plain text.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ SUPER, SUB = "\ufdd8", "\ufdd9"
 """Stand for ^ and _ until the Markdown is written, which escapes those of a text."""
 
 _ONE = re.compile(r"\d+|.|\([^()]*\)")
-AS_LETTERS = frozenset(["st", "nd", "rd", "th", "er", "re", "e", "ère", "ème", "eme", "tm", "sm"])
-"""What is raised for its looks alone, as in 1st."""
 
 
 def with_marks(text: str) -> str:

@@ -10,14 +10,19 @@ from bs4 import BeautifulSoup, Tag
 from bs4.element import PreformattedString
 
 from indexer.formats.converted import Converted, NotConverted
-from indexer.formats.html_tables import TableConverter, close_cells, plain_cells
+from indexer.formats.html_tables import plain_cells
+from indexer.formats.html_text import PageConverter
+from indexer.formats.html_tree import HtmlTree
 
-UNREAD = ("script", "style", "nav", "template", "noscript", "dialog")
-OF_SITE = ("header", "footer", "aside")
+UNREAD = ("script", "style", "nav", "template", "noscript")
+OF_SITE = ("header", "footer")
 """Belong to the site where they stand outside of `CONTENT`."""
 
 CONTENT = ("article", "main")
-ROLES = ("navigation", "banner", "contentinfo", "search", "complementary")
+ROLES = ("navigation", "banner", "contentinfo", "search")
+ASIDE = "complementary"
+"""The role of an `aside`."""
+
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 PERMALINK = "¶"
 UNSEEN = re.compile(
@@ -34,9 +39,11 @@ REACHED = "until-found"
 def html_to_markdown(html: str) -> Converted:
     """
     Return the page's Markdown: of its one `main` where it has one, else of its body; no navigation,
-    and of what stands outside of articles no footers, asides, and headers without a heading.
+    and of what stands outside of articles no footers, headers without a heading, and, where there
+    are articles, asides.
 
-    Elements that `hidden` or their own style hides are left out.
+    Elements that `hidden` or their own style hides and dialogs that are not open are left out. Told
+    are these, and the words of the page beside its `main` or articles.
 
     Raises:
         NotConverted: It is nested too deep.
@@ -48,7 +55,7 @@ def html_to_markdown(html: str) -> Converted:
 
 
 def _markdown(html: str) -> Converted:
-    soup = BeautifulSoup(html, "html.parser")
+    soup = HtmlTree(html)
     for tag in soup(list(UNREAD)):
         tag.decompose()
     for part in soup.find_all(string=lambda text: isinstance(text, PreformattedString)):
@@ -62,12 +69,36 @@ def _markdown(html: str) -> Converted:
     for tag in soup("a"):
         if tag.get_text().strip() == PERMALINK:
             tag.decompose()
-    close_cells(soup)
-    mains = soup("main")
-    page = mains[0] if len(mains) == 1 else soup.body or soup
-    text = TableConverter(heading_style="ATX", bullets="-").convert_soup(page)
-    left_out = (f"has {hidden} hidden elements, which are left out",) if hidden else ()
+    page, words = _main_part(soup)
+    text = PageConverter(heading_style="ATX", bullets="-").convert_soup(page)
+    left_out = (
+        *([f"has {hidden} hidden elements, which are left out"] if hidden else []),
+        *([f"has {words} words beside its main part, which are left out"] if words else []),
+    )
     return Converted(plain_cells(text).strip("\n") + "\n", left_out=left_out)
+
+
+def _main_part(soup: BeautifulSoup) -> tuple[Tag, int]:
+    """
+    Return the part of a page that is read, and how many words stand beside it.
+    """
+    beside: list[Tag] = []
+    if any(tag.find_parent(_is_aside) is None for tag in soup(CONTENT)):
+        beside += [
+            tag.extract() for tag in soup.find_all(_is_aside) if tag.find_parent(CONTENT) is None
+        ]
+    mains = soup("main")
+    page = soup.body or soup
+    if len(mains) == 1:
+        beside.append(page)
+        page = mains[0].extract()
+        for tag in soup("title"):
+            tag.decompose()
+    return page, sum(len(tag.get_text(" ").split()) for tag in beside)
+
+
+def _is_aside(tag: Tag) -> bool:
+    return tag.name == "aside" or tag.get("role") == ASIDE
 
 
 def _without_hidden(soup: BeautifulSoup) -> int:
@@ -85,6 +116,8 @@ def _without_hidden(soup: BeautifulSoup) -> int:
 def _is_hidden(tag: Tag) -> bool:
     if tag.name in ("html", "body"):  # hidden until a script has run
         return False
+    if tag.name == "dialog" and tag.get("open") is None:
+        return True
     hidden = tag.get("hidden")
     if hidden is not None and str(hidden).strip().lower() != REACHED:
         return True

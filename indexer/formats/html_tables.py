@@ -5,7 +5,7 @@ HTML to Markdown whose tables have their first row as the header, and a line per
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from bs4 import Tag
 from markdownify import MarkdownConverter
@@ -46,7 +46,7 @@ class TableConverter(MarkdownConverter):
         Return a row, for `convert_table`.
         """
         del el, parent_tags
-        return f"{text}{ROW_END}"
+        return f"{ROW_END}{text}{ROW_END}"
 
     def convert_caption(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         """
@@ -57,30 +57,20 @@ class TableConverter(MarkdownConverter):
 
     def convert_table(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         """
-        Return the Markdown of a table.
+        Return the Markdown of a table, below the text in it that stands in no cell.
         """
         del el
         if not {"td", "th"}.isdisjoint(parent_tags):
             return f" {plain_cells(text)} "
         caption, _, rest = text.rpartition(CAPTION_END)
-        lines = table_of([[_escaped(cell) for cell in row] for row in _grid(rest)])
-        return f"\n\n{caption.strip()}\n\n{lines}\n\n"
-
-
-def close_cells(soup: Tag) -> None:
-    """
-    Move cells and rows out of the ones before them, which HTML need not close.
-    """
-    moved: list[tuple[Tag, Tag]] = []
-    outermost: dict[int, Tag] = {}
-    for tag in soup(["tr", "td", "th"]):
-        same = ("tr",) if tag.name == "tr" else ("td", "th")
-        around = tag.find_parent([*same, "tr", "table"])
-        if around is not None and around.name in same:
-            outer = outermost[id(tag)] = outermost.get(id(around), around)
-            moved.append((outer, tag))
-    for outer, tag in reversed(moved):  # the innermost first: each is small by then
-        outer.insert_after(tag)
+        parts = rest.split(ROW_END)
+        rows, beside = (
+            parts[1::2],
+            [*parts[::2], *(row.rpartition(CELL_END)[2] for row in parts[1::2])],
+        )
+        lines = table_of([[_escaped(cell) for cell in row] for row in _grid(rows)])
+        around = "\n\n".join(one.strip() for one in (caption, *beside) if one.strip())
+        return f"\n\n{around}\n\n{lines}\n\n"
 
 
 def plain_cells(text: str) -> str:
@@ -91,12 +81,12 @@ def plain_cells(text: str) -> str:
     return text.replace(ROW_END, "\n").replace(CAPTION_END, "\n").translate(_MARKS)
 
 
-def _grid(text: str) -> Iterator[list[str]]:
+def _grid(rows: Iterable[str]) -> Iterator[list[str]]:
     """
     Yield the rows that have text, with the cells that earlier rows span into them.
     """
     below: Spanned = {}
-    for row in text.split(ROW_END)[:-1]:
+    for row in rows:
         cells: list[str] = []
         waiting, below = below, {}
 

@@ -5,7 +5,6 @@ Word and PowerPoint files to Markdown.
 from __future__ import annotations
 
 import io
-import re
 from collections import Counter
 from typing import Any
 
@@ -28,8 +27,6 @@ NEWER = "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateC
 """What stands around shapes that not every program knows; the library passes them over."""
 AROUND_SHAPES = ("}spTree", "}grpSp")
 
-NOTE_REFERENCE = re.compile(r"<sup>(<a [^>]*>\[\d+\]</a>)</sup>")
-
 
 def docx_to_markdown(content: bytes) -> Converted:
     """
@@ -49,7 +46,6 @@ def docx_to_markdown(content: bytes) -> Converted:
         raise
     except Exception as error:
         raise damaged("Word", error) from error
-    html = NOTE_REFERENCE.sub(r"\1", html)
     found = html_to_markdown(f"<body>{html}</body>")
     told = counted(counts)
     return Converted(

@@ -12,6 +12,7 @@ import pytest
 
 from indexer.formats import converted
 from indexer.formats.converted import Converted, NotConverted, library, table, zipped
+from indexer.formats.html import html_to_markdown
 from indexer.read_source import Unreadable, media_type_of, read_source
 from tests.documents import archive, docx, epub, pdf, pptx, protected_pdf, xlsx
 
@@ -178,6 +179,40 @@ def test_html_leaves_out_the_site_and_keeps_the_page(tmp_path: Path) -> None:
         "<header><h1>Title</h1></header><article><p>Text<a href='#t'>¶</a></p>"
         "<aside>A note.</aside></article><footer>Legal</footer></body>"
     )
-    assert read(tmp_path, "a.html", html).text == "# Title\n\nText\n\nA note.\n"
-    one = "<body><p>Around</p><main><h2>In</h2><p>Text</p></main></body>"
-    assert read(tmp_path, "b.html", one).text == "## In\n\nText\n"
+    found = read(tmp_path, "a.html", html)
+    assert found.text == "# Title\n\nText\n\nA note.\n"
+    assert found.left_out == ("has 1 words beside its main part, which are left out",)
+
+
+@pytest.mark.parametrize(
+    ("html", "text", "words"),
+    [
+        ("<title>T</title><p>Not yet</p><main><h2>In</h2>Text</main>now", "## In\n\nText\n", 3),
+        ("<body><nav>N</nav><main>In</main><footer>F</footer><script>s</script>", "In\n", 0),
+        ("<body>a<main>In</main><aside>b<div role=complementary>c d</div></aside>", "In\n", 4),
+        ("<main>One</main><main>Two</main>", "One\n\nTwo\n", 0),
+        ("<body><p>a</p><aside>b</aside><dialog open>c</dialog>", "a\n\nb\n\nc\n", 0),
+        ("<p>a</p><aside><article>b</article></aside>", "a\n\nb\n", 0),
+        (
+            "<article>a<aside>b</aside></article><aside><article>c d</article></aside>",
+            "a\n\nb\n",
+            2,
+        ),
+        ("<main>a<aside>b</aside><dialog open>c</dialog>d</main>", "a\n\nb\n\nc\n\nd\n", 0),
+        ("<details><summary>a</summary>b</details>c", "a\n\nb\n\nc\n", 0),
+        ("<h2>a<details>b</details>c</h2><form> </form>", "## a b c\n", 0),
+        ("<select><optgroup><option>a<option>b<optgroup><option>c</select>", "a\nb\nc\n", 0),
+    ],
+)
+def test_words_beside_the_main_part_of_a_page_are_counted(html: str, text: str, words: int) -> None:
+    found = html_to_markdown(html)
+    told = (f"has {words} words beside its main part, which are left out",) if words else ()
+    assert (found.text, found.left_out) == (text, told)
+
+
+def test_a_page_whose_main_part_is_empty_says_why_it_has_no_text(tmp_path: Path) -> None:
+    with pytest.raises(Unreadable) as refused:
+        read(tmp_path, "a.html", "<p>All of it</p><main></main>")
+    assert refused.value.reason == (
+        "is empty; it has 3 words beside its main part, which are left out"
+    )

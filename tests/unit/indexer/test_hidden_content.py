@@ -37,6 +37,7 @@ HIDDEN_ELEMENT = "has 1 hidden elements, which are left out"
         "<p style='visibility:collapse'>unseen</p>",
         "<p style='font-size:0px'>unseen</p>",
         "<p style='opacity: 0.0'>unseen</p>",
+        "<dialog><p>unseen</p></dialog>",
     ],
 )
 def test_hidden_elements_are_left_out_and_counted(element: str) -> None:
@@ -66,6 +67,7 @@ def test_what_is_never_shown_is_left_out_without_a_word(element: str) -> None:
         "<p style='opacity:0.5; font-size: 0.8em'>seen</p>",
         "<p style='background: url(display:none)'>seen</p>",
         "<details><p>seen</p></details>",
+        "<dialog open><p>seen</p></dialog>",
         "<p aria-hidden='true'>seen</p>",
     ],
 )

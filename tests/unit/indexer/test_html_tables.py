@@ -24,6 +24,8 @@ def table(inside: str) -> str:
     [
         "<tr><td>a</td><td>b</td></tr><tr><td>1</td><td>2</td></tr>",
         "<tr><td>a<td>b<tr><td>1<td>2",
+        "<td>a<td>b<tr><td>1<td>2",
+        "<thead><th>a<th>b<tbody><td>1<td>2",
         "<thead></thead><tbody><tr><th>a</th><td>b</td></tr><tr><td>1</td><td>2</td></tr></tbody>",
         "<colgroup><col></colgroup><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr>",
         "<tr><td></td><td> </td></tr><tr><td>a</td><td>b</td></tr><tr><td>1</td><td>2</td></tr>",
@@ -66,6 +68,12 @@ def test_cells_outside_of_a_table_and_an_empty_table_leave_no_marks() -> None:
     text = html_to_markdown("<div><tr><td>x</td><td>y</td></tr></div><table></table><p>z</p>").text
     assert text.split() == ["x", "y", "z"]
     assert text.isascii()
+
+
+def test_text_of_a_table_that_stands_in_no_cell_stands_above_it() -> None:
+    rows = "x<tr><td>a</td><td>b</td>y</tr>z<tr><td>1</td><td>2</td></tr><p>w"
+    assert table(rows) == f"x\n\nz\n\nw\n\ny\n\n{HEAD}| 1 | 2 |\n"
+    assert table("only") == "only\n"
 
 
 def test_a_table_of_word_has_its_own_header() -> None:
