@@ -1,11 +1,10 @@
 """
-Raised and lowered text and equations of Word as plain text.
+Equations of Word as plain text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from xml.etree import ElementTree as ET
 
 M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
@@ -13,8 +12,6 @@ SUPER, SUB = "\ufdd8", "\ufdd9"
 """Stand for ^ and _ until the Markdown is written, which escapes those of a text."""
 
 _ONE = re.compile(r"\d+|.|\([^()]*\)")
-AS_LETTERS = frozenset(["st", "nd", "rd", "th", "er", "re", "e", "ère", "ème", "eme", "tm", "sm"])
-"""What is raised for its looks alone, as in 1st."""
 
 
 def with_marks(text: str) -> str:
@@ -36,8 +33,9 @@ def equation(of: ET.Element) -> str:
     """
     Return an equation in one line: fractions with /, powers with ^, indices with _, roots with √.
     """
-    parts = {one.tag.removeprefix(M): equation(one) for one in of}
-    inner = [equation(one) for one in of if one.tag == f"{M}e"]
+    named = [(one.tag.removeprefix(M), equation(one)) for one in of if not one.tag.endswith("Pr")]
+    parts = dict(named)
+    inner = [text for name, text in named if name == "e"]
     base = "".join(inner)
     raised = "".join(
         marked(parts[name], mark)
@@ -60,18 +58,14 @@ def equation(of: ET.Element) -> str:
             between = _property(of, "sepChr", "|").join(inner)
             text = f"{_property(of, 'begChr', '(')}{between}{_property(of, 'endChr', ')')}"
         case "m":
-            text = _joined(of, "; ")
+            text = "; ".join(part for _, part in named)
         case "mr":
             text = ", ".join(inner)
         case "eqArr":
             text = "; ".join(inner)
         case _:
-            text = _joined(of, "")
+            text = "".join(part for _, part in named)
     return text
-
-
-def _joined(of: Iterable[ET.Element], between: str) -> str:
-    return between.join(equation(one) for one in of if not one.tag.endswith("Pr"))
 
 
 def _property(of: ET.Element, name: str, otherwise: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from datetime import timedelta
+from functools import lru_cache
 
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|[_*].|\[\$(?P<currency>[^\]-]*)[^\]]*\]|\[[^\]]*\]'
@@ -38,18 +39,19 @@ def with_words(number: str, value: float, shape: str) -> str:
         return number
     if _SCALED.search(digits):
         before, after = _currency(before), _currency(after)
-    before, after = (" ".join(one.split(" ")) if _says(one) else "" for one in (before, after))
+    before, after = (one if _says(one) else "" for one in (before, after))
     sign = "-" if before and number.startswith("-") else ""
     return f"{sign}{before.lstrip()}{number.removeprefix(sign)}{after.rstrip()}"
 
 
+@lru_cache(maxsize=256)
 def _parts(shape: str) -> list[tuple[str, str, str]]:
     """
     Return, for each part of a format, what stands before the number, after it, and its digits.
     """
     parts: list[tuple[str, str, str]] = []
     before = pending = digits = ""
-    for token in _TOKEN.finditer(f"{shape};"):
+    for token in _TOKEN.finditer(shape):
         if token["end"]:
             parts.append((before, pending, digits))
             before = pending = digits = ""
@@ -60,7 +62,7 @@ def _parts(shape: str) -> list[tuple[str, str, str]]:
         else:
             named = (token[name] for name in ("quoted", "escaped", "currency", "bare"))
             pending += next((one for one in named if one), "")
-    return parts
+    return [*parts, (before, pending, digits)]
 
 
 def _says(words: str) -> bool:
