@@ -47,7 +47,8 @@ from bench.options import WORK, BudgetTokens
 from bench.phases import percentile
 from bench.quality.prepare import NotIndexed, model_folder, prepare
 from bench.served import TOKENIZER
-from evaluation.question_set import QuestionSetInvalid, read_set
+from evaluation.json_lines import QuestionSetInvalid
+from evaluation.question_set import read_set
 from indexer.index import run_index
 from indexer.request import IndexRequest
 from server.settings import Settings

@@ -26,7 +26,7 @@ from cli import (
     tune,
     windows,
 )
-from evaluation.question_set import QuestionSetInvalid
+from evaluation.json_lines import QuestionSetInvalid
 from indexer.read_source import Unreadable
 from server.settings import Settings
 

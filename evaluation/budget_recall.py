@@ -11,8 +11,9 @@ from assembler.assemble import ContextAssembler
 from assembler.errors import InvalidRequest
 from assembler.ports import TokenCounter
 from assembler.request import AssembleRequest, Budget, ContextTokens, Query, Target
+from evaluation.json_lines import QuestionSetInvalid
 from evaluation.measures import evidence_recall
-from evaluation.question_set import Question, QuestionSetInvalid
+from evaluation.question_set import Question
 from evaluation.shown import DocumentName, shown_of
 
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evaluation.json_lines import QuestionSetInvalid, object_of, read_lines
 from evaluation.passages import exact_places, near_places
-from evaluation.question_set import Question, QuestionSetInvalid, object_of, read_lines
+from evaluation.question_set import Question
 from evaluation.team_questions import (
     EVIDENCE_FIELDS,
     QUESTION_FIELDS,

@@ -7,30 +7,19 @@ Question sets whose evidence is known by position, read from a folder and checke
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from assembler.span import Span
+from evaluation.json_lines import QuestionSetInvalid, read_text, rows_of, text_of
 
 DOCUMENTS = "docs.jsonl"
 TEXTS = "docs"
 QUESTIONS = "questions.dev.jsonl"
 FORMATS = ("markdown", "text", "html", "code")
 SHOWN_CHARS = 60
-
-
-class QuestionSetInvalid(Exception):
-    """
-    A file of a question set is not what it has to be; names file, line and field.
-    """
-
-    def __init__(self, place: str, field: str, problem: str) -> None:
-        super().__init__(f"{place}: {field} {problem}" if field else f"{place}: {problem}")
-        self.place = place
-        self.field = field
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +131,7 @@ def read_documents(folder: Path) -> dict[str, Document]:
         if twin != doc_id:
             raise QuestionSetInvalid(place, "version", f"{version!r} of {source!r} is {twin!r} too")
         path = folder / TEXTS / f"{doc_id}.txt"
-        text = _read(path)
+        text = read_text(path)
         digest = hashlib.sha256(text.encode()).hexdigest()
         if row.get("sha256", digest) != digest:
             raise QuestionSetInvalid(place, "sha256", f"is not that of {path}")
@@ -192,61 +181,6 @@ def read_questions(path: Path, documents: Mapping[str, Document]) -> tuple[Quest
     return tuple(questions.values())
 
 
-def rows_of(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """
-    Return the objects of a file of JSON lines, each with its place.
-
-    Raises:
-        QuestionSetInvalid: The file cannot be read, or a line is not a JSON object.
-    """
-    for number, line in enumerate(read_lines(path), start=1):
-        if line.strip():
-            place = f"{path}:{number}"
-            yield place, object_of(place, line)
-
-
-def object_of(place: str, line: str) -> dict[str, Any]:
-    """
-    Return the JSON object of a line.
-
-    Raises:
-        QuestionSetInvalid: It is none.
-    """
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise QuestionSetInvalid(place, "", f"is not JSON: {error}") from error
-    if not isinstance(row, dict):
-        raise QuestionSetInvalid(place, "", "is not a JSON object")
-    return row
-
-
-def text_of(
-    place: str, row: Mapping[str, Any], field: str, *, is_needed: bool = False, inside: str = ""
-) -> str:
-    """
-    Return the text of a field; "" where it may be missing and is.
-
-    Args:
-        place: File and line.
-        row: The object that has the field.
-        field: Its name.
-        is_needed: Whether it must be there and not be empty.
-        inside: Where the object stands in the line, with a point behind.
-
-    Raises:
-        QuestionSetInvalid: It is no text, or is needed and empty.
-    """
-    value = row.get(field)
-    if value is None and not is_needed:
-        return ""
-    if not isinstance(value, str) or (is_needed and not value):
-        raise QuestionSetInvalid(
-            place, f"{inside}{field}", f"must be a text that is not empty, got {value!r}"
-        )
-    return value
-
-
 def _evidence(place: str, rows: Any, documents: Mapping[str, Document]) -> tuple[Evidence, ...]:
     if not isinstance(rows, list) or not rows:
         raise QuestionSetInvalid(place, "evidence", "is not a list with at least one entry")
@@ -281,23 +215,3 @@ def _span(place: str, field: str, row: Mapping[str, Any], chars: int) -> Span:
         f"{field}.start",
         f"and end must be 0 <= start < end <= {chars}, got {start!r} and {end!r}",
     )
-
-
-def read_lines(path: Path) -> Sequence[str]:
-    """
-    Return the lines of a file.
-
-    Raises:
-        QuestionSetInvalid: It cannot be read.
-    """
-    return _read(path).removeprefix("\ufeff").split("\n")
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8")
-    except OSError as error:
-        raise QuestionSetInvalid(str(path), "", f"cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        problem = f"is not UTF-8 at byte {error.start}; save it as UTF-8"
-        raise QuestionSetInvalid(str(path), "", problem) from error

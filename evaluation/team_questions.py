@@ -20,14 +20,8 @@ from assembler.resolve import is_readable, read_scope
 from assembler.scope import Scope, VersionPolicy
 from assembler.source_text import SourceRequest, read_source
 from assembler.span import Span
-from evaluation.question_set import (
-    SHOWN_CHARS,
-    Evidence,
-    Question,
-    QuestionSetInvalid,
-    rows_of,
-    text_of,
-)
+from evaluation.json_lines import QuestionSetInvalid, rows_of, text_of
+from evaluation.question_set import SHOWN_CHARS, Evidence, Question
 
 QUESTION_FIELDS = ("question", "evidence")
 EVIDENCE_FIELDS = ("source_id", "version", "text", "start", "end")

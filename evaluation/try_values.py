@@ -13,9 +13,10 @@ from assembler.errors import InvalidRequest
 from assembler.ports import ChunkIndex, Embedder, IndexCatalog, Reranker, TokenCounters
 from assembler.profile import Profile
 from assembler.request import AssembleRequest, Budget, ContextTokens, Query, Target
+from evaluation.json_lines import QuestionSetInvalid
 from evaluation.measures import evidence_recall
 from evaluation.memo import Memo, MemoIndex
-from evaluation.question_set import Question, QuestionSetInvalid
+from evaluation.question_set import Question
 from evaluation.shown import shown_of
 from evaluation.team_questions import document_name
 from evaluation.trials import Trial, Trials

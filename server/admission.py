@@ -27,10 +27,10 @@ class Admission:
 
     When all places in the lines are taken, a newcomer takes the last place of the longest line if
     that is longer than the newcomer's own, and is refused otherwise. Nobody waits longer than the
-    patience, or than the call's own deadline, and who would have to, by the time that calls took
-    lately, is refused at once. Where no place has been free for longer than the patience, that is
-    no burst but too much load: then a part of it is all that a call may wait, as by the adaptive
-    queue time limit of Maurer, "Fail at Scale", ACM Queue 13 (8), 2015.
+    patience, or than the call's own deadline, and who is to expect more than half of that, by the
+    time that calls took lately, is refused at once. Where no place has been free for longer than
+    the patience, that is no burst but too much load: then a part of it is all that a call may
+    wait, as by the adaptive queue time limit of Maurer, "Fail at Scale", ACM Queue 13 (8), 2015.
     """
 
     def __init__(self, *, running: int, waiting: int, patience_seconds: float) -> None:

@@ -29,7 +29,8 @@ from bench.quality.prepare import NotIndexed
 from bench.quality.run import Runner, limited
 from bench.quality.stored import EvidenceMoved
 from bench.quality.tables import wide_console
-from evaluation.question_set import QuestionSetInvalid, read_set
+from evaluation.json_lines import QuestionSetInvalid
+from evaluation.question_set import read_set
 
 FAILURES = (
     ContextAssemblerError,

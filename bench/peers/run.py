@@ -25,8 +25,9 @@ from bench.peers.embedding import PeerEmbedding
 from bench.peers.items import CANDIDATES, Builder, Embedding, packed
 from bench.peers.libraries import PeerMissing
 from evaluation.bootstrap import mean_of
+from evaluation.json_lines import QuestionSetInvalid
 from evaluation.measures import Shown, evidence_recall, is_fully_covered, precision
-from evaluation.question_set import Question, QuestionSet, QuestionSetInvalid, read_set
+from evaluation.question_set import Question, QuestionSet, read_set
 
 BUDGETS = (256, 512, 1024, 2048, 4096)
 TOKENIZER = "o200k_base"

@@ -27,7 +27,8 @@ from bench.quality.results import as_json
 from bench.quality.run import limited
 from bench.quality.stored import EvidenceMoved
 from bench.quality.tables import show, show_headline, wide_console
-from evaluation.question_set import QuestionSetInvalid, read_set
+from evaluation.json_lines import QuestionSetInvalid
+from evaluation.question_set import read_set
 
 FAILURES = (
     ContextAssemblerError,

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from assembler.errors import InvalidRequest
 from cli.commands import app
-from evaluation.question_set import QuestionSetInvalid
+from evaluation.json_lines import QuestionSetInvalid
 from server.settings import Settings
 
 SUBJECTS = ("refunds", "tickets", "trains", "hotels", "meals", "visas", "taxis", "ferries")

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from assembler.errors import ContextAssemblerError, InvalidRequest, ProfileUnknown
 from cli.commands import app
 from cli.index import index_paths
-from evaluation.question_set import QuestionSetInvalid
+from evaluation.json_lines import QuestionSetInvalid
 from indexer.request import IndexRequest
 from server.profiles import ProfilesInvalid, read_profiles
 from server.settings import Settings

@@ -12,8 +12,8 @@ import pytest
 
 from assembler.span import Span
 from evaluation.check_questions import CheckedQuestions, check_questions
+from evaluation.json_lines import QuestionSetInvalid
 from evaluation.passages import exact_places, near_places
-from evaluation.question_set import QuestionSetInvalid
 from evaluation.team_questions import GivenTexts, read_team_questions
 
 TEXTS = {
@@ -131,14 +131,14 @@ def test_places_of_a_passage() -> None:
 
 
 async def test_fields_that_nobody_reads_are_told(tmp_path: Path) -> None:
-    asked = row("Trains are slow.", verison="9") | {"note": "mine"}
+    asked = row("Trains are slow.", prose="9") | {"note": "mine"}
 
     found = await checked(tmp_path, asked)
 
     assert found.is_sound
     assert [one.said for one in found.findings[:-1]] == [
         "note is not read; known are question, evidence",
-        "evidence[0].verison is not read; known are source_id, version, text, start, end",
+        "evidence[0].prose is not read; known are source_id, version, text, start, end",
     ]
 
 

@@ -16,7 +16,7 @@ from bench.quality.__main__ import app
 from bench.quality.baselines import NAMES
 from bench.quality.picture import PictureImpossible, check_drawing
 from bench.quality.stored import EvidenceMoved
-from evaluation.question_set import QuestionSetInvalid
+from evaluation.json_lines import QuestionSetInvalid
 
 TRAINS = "# Trains\n\nTickets are refunded until the day before the journey.\n\n## Dogs\n\n"
 DOGS = {"1": "Dogs travel for free on all trains.\n", "2": "Dogs pay half of the usual fare.\n"}

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from assembler.span import Span
-from evaluation.question_set import Evidence, Question, QuestionSetInvalid, read_set
+from evaluation.json_lines import QuestionSetInvalid
+from evaluation.question_set import Evidence, Question, read_set
 
 TEXT = "Zażółć 🚀 refunds.\nNever on Sundays.\n"
 
