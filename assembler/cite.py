@@ -263,10 +263,13 @@ def _twins(
 ) -> list[CitedSource]:
     """
     Return the other source versions whose equal text was dropped in favour of this block.
+
+    A repeat inside the block's own version may be dropped too, after it was equal to another
+    version's text that itself was dropped for the block; the block's own spans stand for it.
     """
     found: dict[VersionKey, tuple[Parent, dict[Span, PlacedSpan]]] = {}
     for alias in aliases:
-        if alias.kept != block.passage.version:
+        if alias.kept != block.passage.version or alias.kept == alias.parent.version:
             continue
         for placed in block.spans:
             shared = placed.source.intersection(alias.kept_span)

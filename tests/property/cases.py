@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+from hypothesis.vendor.pretty import RepresentationPrinter
 
 from assembler.budget import Measure
 from assembler.conclude import Basis, conclude
@@ -57,6 +58,9 @@ class Case:
 
     def __repr__(self) -> str:
         return f"Case(limit={self.limit}, layout={self.layout}, context={self.context.context!r})"
+
+    def _repr_pretty_(self, printer: RepresentationPrinter, _is_cycle: bool) -> None:
+        printer.text(repr(self))
 
     @property
     def texts(self) -> Mapping[VersionKey, str]:

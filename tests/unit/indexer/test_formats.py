@@ -210,9 +210,6 @@ def test_words_beside_the_main_part_of_a_page_are_counted(html: str, text: str, 
     assert (found.text, found.left_out) == (text, told)
 
 
-def test_a_page_whose_main_part_is_empty_says_why_it_has_no_text(tmp_path: Path) -> None:
-    with pytest.raises(Unreadable) as refused:
-        read(tmp_path, "a.html", "<p>All of it</p><main></main>")
-    assert refused.value.reason == (
-        "is empty; it has 3 words beside its main part, which are left out"
-    )
+def test_a_page_whose_main_part_is_empty_is_read_whole(tmp_path: Path) -> None:
+    page = read(tmp_path, "a.html", "<p>All of it</p><main></main>")
+    assert page.text == "All of it\n"

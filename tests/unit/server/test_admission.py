@@ -171,7 +171,7 @@ async def test_while_no_place_gets_free_a_tenth_of_the_patience_is_enough() -> N
 
 
 async def test_who_would_wait_in_vain_is_refused_at_once() -> None:
-    some = calls(running=2, waiting=99, patience_seconds=30.0)
+    some = calls(running=2, waiting=99, patience_seconds=40.0)
     for name in ("a", "b"):
         await some.begin(name)
     await pass_time(16.0)
@@ -180,12 +180,12 @@ async def test_who_would_wait_in_vain_is_refused_at_once() -> None:
     for name in ("c", "d"):
         await some.begin(name)
 
-    # A turn comes every eight seconds: the last of these is to wait for two others' turns.
+    # A turn comes every eight seconds, and half of the patience may be expected to be waited.
     for name in ("first", "second", "third"):
         await some.begin(name)
     await some.begin("fourth")
-    await some.begin("in a hurry", seconds_left=15.0)
-    await some.begin("of a short line", tenant="other", seconds_left=15.0)
+    await some.begin("in a hurry", seconds_left=30.0)
+    await some.begin("of a short line", tenant="other", seconds_left=30.0)
 
     with pytest.raises(Overloaded, match=r"2 calls .* 3 wait, its turn would come in 24\.\d+ s"):
         await some.tasks["fourth"]
