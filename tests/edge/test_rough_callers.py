@@ -21,6 +21,7 @@ from indexer.request import Summary
 from server.settings import Settings
 from tests.edge.handbook import asking
 from tests.edge.in_process import Running, channel_to, running_service
+from tests.reply_checks import IN_TIME
 
 MESSAGE_BYTES = 200_000
 CONNECTIONS = 10_000
@@ -145,6 +146,7 @@ async def test_deadlines_of_any_length_end_in_an_answer_or_in_time(running: Runn
         results = await asyncio.gather(*calls, return_exceptions=True)
 
     codes = {one.code() for one in results if isinstance(one, grpc.aio.AioRpcError)}
-    assert codes == {grpc.StatusCode.DEADLINE_EXCEEDED}
+    assert grpc.StatusCode.DEADLINE_EXCEEDED in codes
+    assert codes <= IN_TIME
     assert await metric(running, "context_assembler_inflight_requests ") == 0
     assert await metric(running, "context_assembler_budget_exceeded_total ") == 0
